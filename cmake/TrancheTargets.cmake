@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# How our own code is compiled, and the two words the folders use:
+#   tranche_module(name SOURCES … DEPENDS …)   one static library a folder of src/
+#   tranche_test(name SOURCES … DEPENDS … LABELS …)   its tests, one program
+
+add_library(tranche_flags INTERFACE)
+target_compile_options(tranche_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wnon-virtual-dtor -Woverloaded-virtual
+  # Option structs are filled by name; what is left out keeps its default.
+  -Wno-missing-field-initializers)
+if(TRANCHE_WERROR)
+  target_compile_options(tranche_flags INTERFACE -Werror)
+endif()
+target_include_directories(tranche_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+
+if(TRANCHE_SANITIZE)
+  add_compile_options(-fsanitize=${TRANCHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TRANCHE_SANITIZE})
+else()
+  # The release hardening; the sanitizers have checks of their own.
+  add_compile_options(-fstack-protector-strong)
+  add_compile_definitions($<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2> _GLIBCXX_ASSERTIONS)
+  add_link_options(-Wl,-z,relro,-z,now)
+endif()
+# What a program does not reach is not shipped with it.
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-Wl,--gc-sections)
+
+function(tranche_module name)
+  cmake_parse_arguments(MODULE "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(tranche_${name} STATIC ${MODULE_SOURCES})
+  target_link_libraries(tranche_${name} PUBLIC tranche_flags ${MODULE_DEPENDS})
+endfunction()
+
+# Every case is a ctest of its own, named as it reads: Suite.StatesAFact.
+function(tranche_test name)
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE tranche_flags ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
+  set(properties TIMEOUT ${TEST_TIMEOUT})
+  if(TEST_LABELS)
+    list(APPEND properties LABELS "${TEST_LABELS}")
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES ${properties})
+endfunction()
+
+# A libFuzzer program beside a parser; built only with TRANCHE_FUZZ.
+function(tranche_fuzzer name)
+  if(NOT TRANCHE_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(FUZZ "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${FUZZ_SOURCES})
+  target_link_libraries(${name} PRIVATE tranche_flags ${FUZZ_DEPENDS} -fsanitize=fuzzer)
+endfunction()

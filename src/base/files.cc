@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "base/errno_error.h"
+#include "base/unique_fd.h"
+
+namespace tranche {
+namespace {
+
+Status write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno_error("write");
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return Done{};
+}
+
+Status write_and_sync(int fd, std::string_view content, mode_t mode) {
+  if (Status written = write_all(fd, content); !written) return written;
+  // mkostemp makes it 0600; the umask does not apply to fchmod.
+  if (::fchmod(fd, mode) != 0) return errno_error("fchmod");
+  if (::fsync(fd) != 0) return errno_error("fsync");
+  return Done{};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return errno_error("opening " + path);
+  std::string content;
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno_error("reading " + path);
+    if (count == 0) return content;
+    content.append(buffer.data(), static_cast<std::size_t>(count));
+    if (content.size() > limit) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "reading " + path + ": larger than " + std::to_string(limit) + " bytes"};
+    }
+  }
+}
+
+Status write_atomically(const std::string& path, std::string_view content, mode_t mode) {
+  const std::size_t slash = path.find_last_of('/');
+  const std::string folder = parent_of(path);
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  std::string temporary = folder + "/." + name + ".XXXXXX";
+
+  const UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd) return errno_error("creating a file in " + folder);
+  if (Status written = write_and_sync(fd.get(), content, mode); !written) {
+    ::unlink(temporary.c_str());
+    return written.error().in("writing " + path);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const Error error = errno_error("renaming to " + path);
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  // Makes the rename itself survive a power cut. Some file systems refuse to
+  // sync a directory; the content is safe either way.
+  const UniqueFd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) ::fsync(directory.get());
+  return Done{};
+}
+
+Result<std::vector<std::string>> list_directory(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+  if (!directory) return errno_error("listing " + path);
+  std::vector<std::string> names;
+  while (true) {
+    errno = 0;
+    // readdir is safe as long as no two threads share the DIR, and none do.
+    const dirent* entry = ::readdir(directory.get());  // NOLINT(concurrency-mt-unsafe)
+    if (entry == nullptr && errno != 0) return errno_error("listing " + path);
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Status make_directories(const std::string& path, mode_t mode) {
+  for (std::size_t slash = path.find('/', 1); true; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) return errno_error("creating " + part);
+    if (slash == std::string::npos) return Done{};
+  }
+}
+
+bool path_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+std::string below(std::string_view root, std::string_view path) {
+  while (!root.empty() && root.back() == '/') root.remove_suffix(1);
+  while (!path.empty() && path.front() == '/') path.remove_prefix(1);
+  return std::string(root) + "/" + std::string(path);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace tranche

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole files in, whole files out.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tranche {
+
+// The file's content. A file above `limit` bytes is an error, not a part of it.
+Result<std::string> read_file(const std::string& path, std::size_t limit = 16 << 20);
+
+// Replaces the file in one step: a reader sees the old content or the new, and
+// after a failure (disk full, say) the old one is still there. The temporary
+// file starts with a dot and has another suffix, so that directory readers
+// which go by the suffix do not take it up.
+Status write_atomically(const std::string& path, std::string_view content, mode_t mode = 0644);
+
+// Names in the directory, sorted, without "." and "..".
+Result<std::vector<std::string>> list_directory(const std::string& path);
+
+// Makes the directory and those above it; one that is there already is fine.
+Status make_directories(const std::string& path, mode_t mode = 0755);
+
+bool path_exists(const std::string& path);
+
+// `path` below `root`: below("/host", "/dev/null") is "/host/dev/null".
+std::string below(std::string_view root, std::string_view path);
+
+// The folder part: "/a/b.sock" gives "/a", "b.sock" gives ".".
+std::string parent_of(const std::string& path);
+
+}  // namespace tranche

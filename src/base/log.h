@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Log lines for people or for programs: a message and its values, one line
+// each, in text (`message key=value`) or JSON. Only the edges log, and only
+// changes; what is pure has no logger.
+//
+// Thread-safe: a line is one write.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace tranche {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+enum class LogFormat { kText, kJson };
+
+struct LogField {
+  std::string_view key;
+  std::string value;
+};
+
+class Log {
+ public:
+  // Gets whole lines, newline included.
+  using Sink = std::function<void(std::string_view line)>;
+
+  // To standard error.
+  Log();
+  explicit Log(Sink sink);
+
+  void configure(LogFormat format, LogLevel least);
+
+  using Fields = std::initializer_list<LogField>;
+  void debug(std::string_view message, Fields fields = {}) const;
+  void info(std::string_view message, Fields fields = {}) const;
+  void warning(std::string_view message, Fields fields = {}) const;
+  void error(std::string_view message, Fields fields = {}) const;
+
+ private:
+  void write(LogLevel level, std::string_view message, Fields fields) const;
+
+  const Sink sink_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  LogFormat format_ = LogFormat::kText;
+  LogLevel least_ = LogLevel::kInfo;
+};
+
+// Remembers what was last said under a key, so that a state which is looked at
+// every few seconds is logged when it changes and not each time.
+// Not thread-safe: belongs to one thread.
+class OnChange {
+ public:
+  // True when `text` differs from what was last given for `key`.
+  bool changed(const std::string& key, const std::string& text);
+  void forget(const std::string& key) { last_.erase(key); }
+
+ private:
+  std::map<std::string, std::string> last_;
+};
+
+// The line that would be written, without the time; for the formats' tests.
+std::string format_log_line(LogFormat format, LogLevel level, std::string_view message,
+                            Log::Fields fields);
+
+}  // namespace tranche

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/patient_caller.h"
+
+#include <thread>
+
+namespace tranche {
+
+struct PatientCaller::Desk {
+  std::mutex mutex;
+  std::condition_variable changed;
+  // Guarded by mutex.
+  std::function<void()> work;
+  bool busy = false;
+  bool closed = false;  // the thread ends as soon as it is free
+};
+
+PatientCaller::~PatientCaller() {
+  if (!desk_) return;
+  std::unique_lock lock(desk_->mutex);
+  desk_->closed = true;
+  desk_->changed.notify_all();
+}
+
+bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds patience) {
+  if (!desk_) {
+    desk_ = std::make_shared<Desk>();
+    std::thread(serve, desk_).detach();
+  }
+  std::unique_lock lock(desk_->mutex);
+  desk_->work = std::move(work);
+  desk_->busy = true;
+  desk_->changed.notify_all();
+  const bool in_time = desk_->changed.wait_for(lock, patience, [&] { return !desk_->busy; });
+  if (!in_time) {
+    desk_->closed = true;
+    lock.unlock();
+    desk_.reset();  // the next call gets a new thread
+  }
+  return in_time;
+}
+
+void PatientCaller::serve(const std::shared_ptr<Desk>& desk) {
+  std::unique_lock lock(desk->mutex);
+  while (true) {
+    desk->changed.wait(lock, [&] { return desk->busy || desk->closed; });
+    if (!desk->busy) return;
+    const std::function<void()> work = std::move(desk->work);
+    lock.unlock();
+    work();
+    lock.lock();
+    desk->busy = false;
+    desk->changed.notify_all();
+    if (desk->closed) return;
+  }
+}
+
+}  // namespace tranche

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/patient_caller.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+namespace tranche {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+TEST(PatientCaller, GivesTheAnswerOfACallThatReturns) {
+  PatientCaller caller;
+  EXPECT_EQ(caller.call<int>([] { return 1; }, minutes(1)).value, 1);
+  EXPECT_EQ(caller.call<int>([] { return 2; }, minutes(1)).value, 2);
+}
+
+TEST(PatientCaller, MakesItsCallsOnOneThreadWhileNoneHangs) {
+  PatientCaller caller;
+  const auto first = caller.call<std::thread::id>([] { return std::this_thread::get_id(); },
+                                                  minutes(1));
+  const auto second = caller.call<std::thread::id>([] { return std::this_thread::get_id(); },
+                                                   minutes(1));
+  EXPECT_EQ(first.value, second.value);
+  EXPECT_NE(first.value, std::this_thread::get_id());
+}
+
+TEST(PatientCaller, LeavesAHangingCallBehindAndGoesOn) {
+  auto release = std::make_shared<std::promise<void>>();
+  PatientCaller caller;
+  const auto hung = caller.call<int>(
+      [gate = release->get_future().share()] {
+        gate.wait();
+        return 1;
+      },
+      milliseconds(1));
+  EXPECT_EQ(hung.value, std::nullopt);
+  EXPECT_TRUE(hung.stuck.is_stuck());
+  EXPECT_EQ(caller.call<int>([] { return 2; }, minutes(1)).value, 2);
+
+  release->set_value();
+  while (hung.stuck.is_stuck()) std::this_thread::yield();
+}
+
+TEST(PatientCaller, CanBeDestroyedWhileACallHangs) {
+  auto release = std::make_shared<std::promise<void>>();
+  auto finished = std::make_shared<std::promise<void>>();
+  {
+    PatientCaller caller;
+    caller.call<int>(
+        [gate = release->get_future().share(), finished] {
+          gate.wait();
+          finished->set_value();
+          return 1;
+        },
+        milliseconds(1));
+  }
+  release->set_value();
+  finished->get_future().wait();
+}
+
+}  // namespace
+}  // namespace tranche

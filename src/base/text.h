@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small text functions that the standard library lacks. Pure.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tranche {
+
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string_view trim(std::string_view text);
+std::string lower(std::string_view text);
+
+// Whether `text` is matched by `pattern`, in which `*` stands for any run of
+// characters and everything else for itself. The whole text must match.
+bool glob_match(std::string_view pattern, std::string_view text);
+
+// The candidate that `word` was most likely meant to be, for "did you mean";
+// empty when none is near.
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
+
+// `text` as a number, the whole of it; empty when it is not one or too large.
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text, int base = 10) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+  if (error != std::errc{} || stop != end || text.empty()) return std::nullopt;
+  return value;
+}
+
+}  // namespace tranche

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/unique_fd.h"
+
+namespace tranche {
+
+// An eventfd: any thread can ring, and the thread that polls fd() wakes.
+class WakeFd {
+ public:
+  WakeFd();
+
+  int fd() const { return fd_.get(); }
+  void ring() const;
+  // Takes back all rings so far.
+  void clear() const;
+
+ private:
+  UniqueFd fd_;
+};
+
+}  // namespace tranche

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the driver has: GPUs and the MIG devices on them, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/named.h"
+#include "gpu/mig_profile.h"
+#include "gpu/pci_address.h"
+
+namespace tranche {
+
+using GpuUuid = Named<struct GpuUuidTag>;  // "GPU-8f1c…"
+using MigUuid = Named<struct MigUuidTag>;  // "MIG-c8b1…"
+
+// Healthy means that we know of no trouble and have looked. Each trouble is a
+// sentence for people; they are what a person sees as the reason.
+struct Health {
+  std::vector<std::string> troubles;
+
+  bool ok() const { return troubles.empty(); }
+  std::string reason() const;  // all troubles in one line; empty when healthy
+  bool operator==(const Health&) const = default;
+};
+
+struct MigDevice {
+  MigUuid uuid;
+  unsigned index = 0;  // among the MIG devices of its GPU
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
+  MigProfile profile;
+  std::uint64_t memory_bytes = 0;
+  // Minors of /dev/nvidia-caps/nvidia-cap<N> that open the two instances.
+  std::optional<unsigned> gpu_instance_cap;
+  std::optional<unsigned> compute_instance_cap;
+  Health health;
+
+  bool operator==(const MigDevice&) const = default;
+};
+
+struct Gpu {
+  GpuUuid uuid;
+  unsigned index = 0;             // the driver's; follows the PCI order, not stable over boots
+  std::optional<unsigned> minor;  // of /dev/nvidia<minor>
+  std::optional<PciAddress> pci;
+  std::string model;               // "NVIDIA H200"
+  std::uint64_t memory_bytes = 0;  // 0: not known
+  unsigned compute_major = 0;      // 0: not known
+  unsigned compute_minor = 0;
+  std::optional<unsigned> numa_node;
+  bool mig_enabled = false;
+  std::vector<MigDevice> mig;  // sorted by index
+  Health health;
+
+  bool operator==(const Gpu&) const = default;
+};
+
+}  // namespace tranche

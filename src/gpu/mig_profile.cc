@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/mig_profile.h"
+
+#include <algorithm>
+
+namespace tranche {
+
+std::string to_string(const MigProfile& profile) {
+  std::string text;
+  if (!fills_its_instance(profile)) text = std::to_string(profile.compute_slices) + "c.";
+  return text + std::to_string(profile.gpu_slices) + "g." + std::to_string(profile.memory_gb) +
+         "gb" + profile.attribute;
+}
+
+std::string resource_form(const MigProfile& profile) {
+  std::string text = to_string(profile);
+  std::ranges::replace(text, '+', '.');
+  return text;
+}
+
+bool fills_its_instance(const MigProfile& profile) {
+  return profile.compute_slices == profile.gpu_slices;
+}
+
+unsigned mig_memory_gb(std::uint64_t slice_mib, std::uint64_t gpu_bytes) {
+  if (gpu_bytes == 0) return 0;
+  constexpr std::uint64_t kGib = 1ULL << 30;
+  const std::uint64_t slice_bytes = slice_mib << 20;
+  const std::uint64_t eighths = (8 * slice_bytes + gpu_bytes - 1) / gpu_bytes;
+  const std::uint64_t gpu_gib = (gpu_bytes + kGib - 1) / kGib;
+  return static_cast<unsigned>((eighths * gpu_gib + 4) / 8);  // rounds half up
+}
+
+}  // namespace tranche

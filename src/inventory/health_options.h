@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+
+#include "inventory/xid_policy.h"
+
+namespace tranche {
+
+struct HealthOptions {
+  XidPolicy xids;
+  // How often GPUs are looked at when no event comes.
+  std::chrono::milliseconds interval = std::chrono::seconds(5);
+
+  bool operator==(const HealthOptions&) const = default;
+};
+
+}  // namespace tranche

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The name under which the kubelet knows a resource: "nvidia.com/gpu".
+#pragma once
+
+#include <string_view>
+
+#include "base/named.h"
+#include "base/result.h"
+
+namespace tranche {
+
+using ResourceName = Named<struct ResourceNameTag>;
+
+// Reads a name as NVIDIA's configuration does: without a domain it gets
+// "nvidia.com/". A name with another domain is taken as it is. At most 63
+// characters, the part behind the slash a DNS-1123 subdomain.
+Result<ResourceName> parse_resource_name(std::string_view text);
+
+}  // namespace tranche
