@@ -123,6 +123,11 @@ std::string HostFiles::driver_version() const {
   return first_line(read_file(below(root_, "/sys/module/nvidia/version")));
 }
 
+std::optional<bool> HostFiles::has_driver_module() const {
+  if (!path_exists(below(root_, "/sys/module"))) return std::nullopt;
+  return path_exists(below(root_, "/sys/module/nvidia"));
+}
+
 std::vector<unsigned> HostFiles::gpu_node_minors() const {
   const Result<std::vector<std::string>> names = list_directory(below(root_, "/dev"));
   if (!names) return {};

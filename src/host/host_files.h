@@ -64,6 +64,8 @@ class HostFiles {
   std::vector<KernelGpu> kernel_gpus() const;
   // Of the loaded kernel module; empty when it is not loaded or not told.
   std::string driver_version() const;
+  // Whether the kernel module is loaded; empty where /sys does not tell.
+  std::optional<bool> has_driver_module() const;
   // N of each /dev/nvidiaN, sorted.
   std::vector<unsigned> gpu_node_minors() const;
   std::string kernel_log_path() const;

@@ -108,7 +108,7 @@ class GpuSource {
   // An error is the driver's, not one GPU's.
   virtual Result<DriverReading> read(const ReadWish& wish) = 0;
   // Waits for events, at most that long. An error means that none are to be
-  // had until the driver is read again.
+  // had until the driver is read again; kNotFound, that there never are any.
   virtual Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) = 0;
 };
 

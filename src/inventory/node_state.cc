@@ -205,6 +205,14 @@ void fold_vanished_gpus(NodeState& state, const std::set<GpuUuid>& seen,
   for (const GpuUuid& gpu : vanished) fold_vanished(state, gpu, around);
 }
 
+void forget_unseen(NodeState& state, const std::set<GpuUuid>& seen) {
+  std::vector<GpuUuid> unseen;
+  for (const Gpu& gpu : state.inventory.gpus) {
+    if (!seen.contains(gpu.uuid)) unseen.push_back(gpu.uuid);
+  }
+  for (const GpuUuid& gpu : unseen) forget(state, gpu);
+}
+
 std::vector<std::optional<MigUuid>> slices_hit(const Gpu& gpu, const DriverEvent& event) {
   std::vector<std::optional<MigUuid>> hit;
   if (!event.gpu_instance || !xid_facts(event.xid).one_slice) return {std::nullopt};
@@ -244,7 +252,13 @@ NodeState with_reading(NodeState state, const DriverReading& reading,
       fold_answer(state, *gpu, one, around);
     }
   }
+  // Another kind of source may know the same GPUs by other ids: those that
+  // only the former one knew are not lost, they have other names now.
+  const bool other_source =
+      state.seen_by != DriverKind::kNone && state.seen_by != reading.kind && reading.complete;
+  if (other_source) forget_unseen(state, seen);
   if (reading.complete) fold_vanished_gpus(state, seen, around);
+  state.seen_by = reading.kind;
   std::ranges::sort(state.inventory.gpus, {}, [](const Gpu& gpu) {
     return std::pair(gpu.index, gpu.uuid);
   });

@@ -40,6 +40,7 @@ struct NodeState {
   std::set<GpuUuid> released;  // let go of on request
   bool all_released = false;
   std::uint64_t session = 0;
+  DriverKind seen_by = DriverKind::kNone;  // what the last reading came from
   // The kernel module was seen gone: what comes back has been reset.
   bool driver_was_unloaded = false;
 

@@ -110,6 +110,17 @@ TEST(NodeState, KeepsAGpuWhereItIsNotKnownWhetherItWasTakenOut) {
   EXPECT_THAT(present(with_reading(node_of(2), all_fine(1), kAround)).gpus, SizeIs(2));
 }
 
+TEST(NodeState, TakesNodeNamesForUuidsOnceTheLibraryIsThere) {
+  Gpu by_node = a_gpu(0);
+  by_node.uuid = GpuUuid("nvidia0");
+  DriverReading nodes = reading_of({answering(by_node)});
+  nodes.kind = DriverKind::kDeviceNodes;
+  NodeState state = with_driver_trouble(with_reading({}, nodes, kAround), "going", false);
+  state = with_reading(state, all_fine(1), kAround);
+  ASSERT_THAT(present(state).gpus, SizeIs(1));
+  EXPECT_EQ(present(state).gpus[0].uuid, GpuUuid("GPU-0"));
+}
+
 TEST(NodeState, TakesUpAGpuThatIsPluggedIn) {
   EXPECT_THAT(present(with_reading(node_of(1), all_fine(2), kAround)).gpus, SizeIs(2));
 }
