@@ -191,16 +191,14 @@ Result<unsigned> NvmlSource::count() {
 void NvmlSource::renew_events() {
   for (auto& [index, place] : places_) place.is_registered = false;
   why_no_events_.clear();
-  if (stuck_wait_.is_stuck()) {
-    why_no_events_ = "an earlier wait for events does not return";
-    return;
-  }
+  // Then GPUs are still looked at, and nobody is called ill for it: whose fault
+  // it is cannot be told.
+  if (stuck_wait_.is_stuck()) return;
   using Created = Result<std::shared_ptr<const EventSet>>;
   auto outcome = caller_.call<Created>([session = session_] { return EventSet::create(session); },
                                        options_.call_patience);
   if (!outcome.value) {
     stuck_wait_ = outcome.stuck;
-    why_no_events_ = "nvmlEventSetCreate does not return";
   } else if (*outcome.value) {
     events_ = **outcome.value;
   } else if (outcome.value->error().code != ErrorCode::kNotFound) {
