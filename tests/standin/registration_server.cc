@@ -113,6 +113,9 @@ RegistrationServer::RegistrationServer(std::string path, UniqueFd listener, Hand
     : path_(std::move(path)),
       listener_(std::move(listener)),
       service_(std::make_unique<Service>(std::move(handler))) {
+  // Without this the library shuts down with the last object that uses it, and
+  // that waits up to ten seconds for a poller which a large message started.
+  grpc_init();
   grpc::ServerBuilder builder;
   builder.RegisterService(service_.get());
   server_ = builder.BuildAndStart();

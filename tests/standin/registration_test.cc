@@ -298,6 +298,29 @@ TEST_F(Standin, OverlooksTheEndOfAStreamWhoseSuccessorFailedToRegister) {
   EXPECT_TRUE(kubelet_->transcript().calls(EventKind::kDisconnected).empty());
 }
 
+TEST_F(Standin, LosesAClientThatItWasDiallingWhenTheOldStreamEnded) {
+  start();
+  const auto old_plugin = registered("old.sock", 2);
+  ScriptedPlugin new_plugin(options_.directory, "new.sock");
+  new_plugin.publish(healthy_devices(3));
+  const std::string socket = options_.directory + "/new.sock";
+  std::filesystem::rename(socket, socket + ".away");
+  grpc::Status status;
+  std::thread registering([&] { status = new_plugin.register_as(kGpu); });
+  EXPECT_TRUE(kubelet_->transcript().wait_until(
+      [](const auto& events) { return events.back().endpoint == "new.sock"; }, kPatience));
+  old_plugin->end_streams();
+  EXPECT_TRUE(wait_for_event(EventKind::kDisconnected));
+  std::filesystem::rename(socket + ".away", socket);
+  registering.join();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_TRUE(wait_for_devices(3));
+  // It works, but it is in no table: its end is overlooked.
+  new_plugin.end_streams();
+  ASSERT_TRUE(wait_for_event(EventKind::kListAndWatchEnded, 2));
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 3);
+}
+
 TEST_F(Standin, KeepsTheNewClientOf137WhenTheOldStreamEnds) {
   options_.version = KubeletVersion::k137;
   start();
