@@ -123,6 +123,20 @@ std::string HostFiles::driver_version() const {
   return first_line(read_file(below(root_, "/sys/module/nvidia/version")));
 }
 
+std::string HostFiles::gpu_set() const {
+  for (const char* folder : {"/sys/bus/pci/drivers/nvidia", "/sys/module/nvidia/drivers/pci:nvidia",
+                             "/proc/driver/nvidia/gpus"}) {
+    const Result<std::vector<std::string>> names = list_directory(below(root_, folder));
+    if (!names) continue;
+    std::vector<std::string> gpus;
+    for (const std::string& name : *names) {
+      if (parse_pci_address(name)) gpus.push_back(name);
+    }
+    return join(gpus, " ");
+  }
+  return {};
+}
+
 std::optional<bool> HostFiles::has_driver_module() const {
   if (!path_exists(below(root_, "/sys/module"))) return std::nullopt;
   return path_exists(below(root_, "/sys/module/nvidia"));

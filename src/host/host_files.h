@@ -64,6 +64,10 @@ class HostFiles {
   std::vector<KernelGpu> kernel_gpus() const;
   // Of the loaded kernel module; empty when it is not loaded or not told.
   std::string driver_version() const;
+  // Which GPUs the kernel has given to the driver, as one text; empty where it
+  // does not tell. The management library lists GPUs as they were when it was
+  // opened, so this is how one that was plugged in since is noticed.
+  std::string gpu_set() const;
   // Whether the kernel module is loaded; empty where /sys does not tell.
   std::optional<bool> has_driver_module() const;
   // N of each /dev/nvidiaN, sorted.

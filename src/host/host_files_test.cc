@@ -97,6 +97,14 @@ TEST_F(HostFilesOnATree, ListTheKernelsGpus) {
                           KernelGpu{"NVIDIA L4", "", PciAddress{0, 15, 0, 0}, std::nullopt}));
 }
 
+TEST_F(HostFilesOnATree, TellWhichGpusTheDriverWasGiven) {
+  EXPECT_EQ(host_.gpu_set(), "");
+  for (const char* name : {"0000:0f:00.0", "0000:07:00.0", "bind"}) {
+    put(std::string("/sys/module/nvidia/drivers/pci:nvidia/") + name, "");
+  }
+  EXPECT_EQ(host_.gpu_set(), "0000:07:00.0 0000:0f:00.0");
+}
+
 TEST_F(HostFilesOnATree, SayWhichControlNodesAndChannelsAreThere) {
   put("/dev/nvidiactl", "");
   put("/dev/nvidia-modeset", "");

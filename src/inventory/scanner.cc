@@ -191,7 +191,15 @@ void Scanner::wait_for_request(const std::stop_token& stop, milliseconds at_most
 }
 
 Status Scanner::ensure_open() {
+  std::string gpu_set = host_.gpu_set();
+  if (is_open_ && gpu_set != gpu_set_) {
+    log_.info("the kernel's list of gpus changed; the driver is opened anew",
+              {{"now", gpu_set}, {"before", gpu_set_}});
+    source_.close();
+    is_open_ = false;
+  }
   if (is_open_) return Done{};
+  gpu_set_ = std::move(gpu_set);
   Status opened = source_.open(state_.released);
   is_open_ = static_cast<bool>(opened);
   return opened;

@@ -85,6 +85,7 @@ class Scanner {
   std::optional<KernelLog> kernel_log_;
   OnChange said_;
   bool is_open_ = false;
+  std::string gpu_set_;  // the kernel's, when the driver was opened
   bool has_events_ = false;
   std::chrono::milliseconds trouble_pause_{};
   std::chrono::steady_clock::time_point next_fresh_session_{};

@@ -259,6 +259,19 @@ TEST_F(ScannerOnAScript, OpensAFreshSessionForALostGpu) {
   EXPECT_GT(source_.opens(), 1U);
 }
 
+TEST_F(ScannerOnAScript, OpensTheDriverAnewWhenTheKernelHasOtherGpus) {
+  source_.has_gpus(1);
+  const auto scanner = a_scanner();
+  ASSERT_TRUE(scanner->begin(options_));
+  ASSERT_TRUE(scanner->scan_once());
+  EXPECT_EQ(source_.opens(), 1U);
+  std::filesystem::create_directories(dir_.path("sys/bus/pci/drivers/nvidia/0000:11:00.0"));
+  ASSERT_TRUE(scanner->scan_once());
+  EXPECT_EQ(source_.opens(), 2U);
+  ASSERT_TRUE(scanner->scan_once());
+  EXPECT_EQ(source_.opens(), 2U);
+}
+
 TEST_F(ScannerOnAScript, LetsGoOfTheDriverOnRequestAndTakesItUpAgain) {
   source_.has_gpus(2);
   const auto scanner = a_scanner();
