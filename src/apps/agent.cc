@@ -59,8 +59,8 @@ class Agent {
         nvml_(settings_.driver, HostFiles(settings_.host_root), log),
         nodes_(HostFiles(settings_.host_root)),
         source_(nvml_, nodes_),
-        scanner_(source_, HostFiles(settings_.host_root),
-                 below(settings_.state_dir, "faults.json"), log,
+        scanner_(source_, HostFiles(settings_.host_root), below(settings_.state_dir, "faults.json"),
+                 log,
                  [this](const Inventory& inventory) {
                    if (inventory_.publish(inventory)) news_.ring();
                  }),
@@ -93,9 +93,10 @@ class Agent {
   bool first_look() {
     const Status looked = scanner_.begin(settings_.health);
     if (!looked && settings_.fail_on_init_error) {
-      log_.error("the driver cannot be read at start; ending, because --fail-on-init-error is set. "
-                 "Is this a GPU node, and is the driver visible to this container?",
-                 {{"reason", looked.error().message}});
+      log_.error(
+          "the driver cannot be read at start; ending, because --fail-on-init-error is set. "
+          "Is this a GPU node, and is the driver visible to this container?",
+          {{"reason", looked.error().message}});
       return false;
     }
     compose_now();
@@ -138,8 +139,7 @@ class Agent {
   void reload() {
     Result<Loaded> loaded = load_settings(sources_);
     if (!loaded) return refuse(loaded.error().message);
-    const Composition trial =
-        compose(*inventory_.get().value, loaded->settings, node_facts_);
+    const Composition trial = compose(*inventory_.get().value, loaded->settings, node_facts_);
     if (!trial.oversized.empty()) return refuse(trial.oversized);
     for (const std::string& notice : loaded->notices) log_.info(notice);
     note_what_waits(loaded->settings);
@@ -164,9 +164,9 @@ class Agent {
   // Where the driver is looked for cannot change under a running scan.
   void note_what_waits(const Settings& next) {
     if (next.driver != settings_.driver) {
-      log_.warning("another driver root takes effect at the next start",
-                   {{"now", settings_.driver.container_root},
-                    {"then", next.driver.container_root}});
+      log_.warning(
+          "another driver root takes effect at the next start",
+          {{"now", settings_.driver.container_root}, {"then", next.driver.container_root}});
     }
   }
 
@@ -227,8 +227,7 @@ class Agent {
               scanner_.resume();
               return Result<std::string>("the driver is being taken up again");
             }};
-    auto started =
-        ControlServer::start(control_socket(settings_.state_dir), std::move(handlers));
+    auto started = ControlServer::start(control_socket(settings_.state_dir), std::move(handlers));
     if (started) {
       control_ = *std::move(started);
       said_.forget("control");

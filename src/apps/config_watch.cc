@@ -34,7 +34,7 @@ bool ConfigWatch::changed() {
 
 // Follows links: a file made anew differs in number or time.
 std::string ConfigWatch::fingerprint() const {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path_.c_str(), &status) != 0) return "missing";
   return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + ":" +
          std::to_string(status.st_size) + ":" + std::to_string(status.st_mtim.tv_sec) + "." +

@@ -69,8 +69,8 @@ Result<OutputFormat> take_output_format(std::vector<std::string>& arguments) {
 }
 
 int dispatch(const std::string& command, Sources sources) {
-  const Result<OutputFormat> format = command.empty() ? Result(OutputFormat::kTable)
-                                                      : take_output_format(sources.arguments);
+  const Result<OutputFormat> format =
+      command.empty() ? Result(OutputFormat::kTable) : take_output_format(sources.arguments);
   if (!format) return complain(format.error().message);
   sources.allow_positionals = command == "release";
   const Result<Loaded> loaded = load_settings(sources);

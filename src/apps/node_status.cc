@@ -117,8 +117,8 @@ std::string agent_line(const Json& agent) {
   if (!agent.at("running").get<bool>()) {
     return "Agent:  not running here; this is what it would see\n";
   }
-  std::string line = "Agent:  " + text_of(agent.at("version")) + ", running since " +
-                     text_of(agent.at("started"));
+  std::string line =
+      "Agent:  " + text_of(agent.at("version")) + ", running since " + text_of(agent.at("started"));
   const std::string file = text_of(agent.at("configFile"));
   if (!file.empty()) line += ", configured by " + file;
   line += "\n";
@@ -149,7 +149,8 @@ std::string gpu_table(const Json& gpus) {
 }
 
 std::string resource_table(const Json& resources) {
-  std::vector<std::vector<std::string>> rows{{"RESOURCE", "DEVICES", "SHARES", "HEALTHY", "KUBELET"}};
+  std::vector<std::vector<std::string>> rows{
+      {"RESOURCE", "DEVICES", "SHARES", "HEALTHY", "KUBELET"}};
   for (const Json& resource : resources) {
     std::string kubelet = "-";
     if (resource.contains("kubelet")) {
@@ -168,8 +169,8 @@ std::string withheld_table(const Json& withheld) {
   if (withheld.empty()) return {};
   std::vector<std::vector<std::string>> rows{{"NOT OFFERED", "UUID", "REASON"}};
   for (const Json& device : withheld) {
-    rows.push_back({text_of(device.at("index")), text_of(device.at("uuid")),
-                    text_of(device.at("reason"))});
+    rows.push_back(
+        {text_of(device.at("index")), text_of(device.at("uuid")), text_of(device.at("reason"))});
   }
   return "\n" + to_table(rows);
 }

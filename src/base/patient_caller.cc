@@ -20,7 +20,7 @@ struct PatientCaller::Desk {
   // Guarded by mutex.
   std::function<void()> work;
   bool busy = false;
-  bool closed = false;  // the thread ends as soon as it is free
+  bool closed = false;   // the thread ends as soon as it is free
   bool counted = false;  // as left behind
 };
 

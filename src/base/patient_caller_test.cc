@@ -20,10 +20,10 @@ TEST(PatientCaller, GivesTheAnswerOfACallThatReturns) {
 
 TEST(PatientCaller, MakesItsCallsOnOneThreadWhileNoneHangs) {
   PatientCaller caller;
-  const auto first = caller.call<std::thread::id>([] { return std::this_thread::get_id(); },
-                                                  minutes(1));
-  const auto second = caller.call<std::thread::id>([] { return std::this_thread::get_id(); },
-                                                   minutes(1));
+  const auto first =
+      caller.call<std::thread::id>([] { return std::this_thread::get_id(); }, minutes(1));
+  const auto second =
+      caller.call<std::thread::id>([] { return std::this_thread::get_id(); }, minutes(1));
   EXPECT_EQ(first.value, second.value);
   EXPECT_NE(first.value, std::this_thread::get_id());
 }

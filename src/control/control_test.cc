@@ -60,7 +60,7 @@ TEST(Control, IsForRootAlone) {
   const std::string socket = control_socket(dir.path());
   const auto server = ControlServer::start(socket, handlers());
   ASSERT_TRUE(server);
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(socket.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }

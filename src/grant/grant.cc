@@ -37,8 +37,8 @@ Result<std::vector<const OfferedDevice*>> devices_of(const Offer& offer,
     if (device == nullptr) return refusal(offer, "unknown device: " + std::string(id));
     if (!seen.insert(id).second) return refusal(offer, "device given twice: " + std::string(id));
     if (!device->health.ok()) {
-      return refusal(offer, "unhealthy device: " + std::string(id) + ": " +
-                                device->health.reason());
+      return refusal(offer,
+                     "unhealthy device: " + std::string(id) + ": " + device->health.reason());
     }
     devices.push_back(device);
   }
@@ -107,9 +107,9 @@ class Granting {
       const std::string name = std::to_string(channel);
       if (is_in_specification("imex-channel", name)) name_cdi("imex-channel", name);
     }
-    for (const auto& [enabled, name] : {std::pair{options_.gdrcopy, "gdrcopy"},
-                                        std::pair{options_.gds, "gds"},
-                                        std::pair{options_.mofed, "mofed"}}) {
+    for (const auto& [enabled, name] :
+         {std::pair{options_.gdrcopy, "gdrcopy"}, std::pair{options_.gds, "gds"},
+          std::pair{options_.mofed, "mofed"}}) {
       if (enabled && is_in_specification(name, "all")) name_cdi(name, "all");
     }
     if (options_.list.cdi_annotations) {

@@ -25,9 +25,9 @@ Offer slices() {
 }
 
 Offer replicas(bool one_only = false) {
-  return offer(a_node(2), {.replications = {{.resource = ResourceName("nvidia.com/gpu"),
-                                             .replicas = 4}},
-                           .fail_requests_greater_than_one = one_only})
+  return offer(a_node(2),
+               {.replications = {{.resource = ResourceName("nvidia.com/gpu"), .replicas = 4}},
+                .fail_requests_greater_than_one = one_only})
       .offers.at(0);
 }
 
@@ -52,8 +52,7 @@ std::string refused(const Offer& offer, const std::vector<std::string_view>& ids
 
 TEST(EnvvarStrategy, NamesTheDevicesInTheirOrderNotTheKubelets) {
   const ContainerGrant result = granted(eight_gpus(), {}, {"GPU-5", "GPU-0", "GPU-3"});
-  EXPECT_EQ(result,
-            (ContainerGrant{.env = {{"NVIDIA_VISIBLE_DEVICES", "GPU-0,GPU-3,GPU-5"}}}));
+  EXPECT_EQ(result, (ContainerGrant{.env = {{"NVIDIA_VISIBLE_DEVICES", "GPU-0,GPU-3,GPU-5"}}}));
 }
 
 TEST(IndexStrategy, NamesTheDevicesByTheirNumbers) {
@@ -80,8 +79,8 @@ TEST(Replicas, CanBeLimitedToOneAContainer) {
 TEST(VolumeMountsStrategy, MountsDevNullForEachDevice) {
   const ContainerGrant result =
       granted(eight_gpus(), {.list = {.volume_mounts = true}}, {"GPU-1", "GPU-0"});
-  EXPECT_THAT(result.env, ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES",
-                                           "/var/run/nvidia-container-devices")));
+  EXPECT_THAT(result.env,
+              ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "/var/run/nvidia-container-devices")));
   EXPECT_THAT(result.mounts,
               ElementsAre(GrantedMount{"/var/run/nvidia-container-devices/GPU-0", "/dev/null"},
                           GrantedMount{"/var/run/nvidia-container-devices/GPU-1", "/dev/null"}));
@@ -121,9 +120,9 @@ TEST(CdiAnnotationsStrategy, HasAnotherKeyForAnotherGrantOfTheSameContainer) {
 }
 
 TEST(Strategies, CanBeCombined) {
-  const ContainerGrant result = granted(
-      eight_gpus(), {.list = {.envvar = true, .cdi_annotations = true, .cdi_cri = true}},
-      {"GPU-0"});
+  const ContainerGrant result =
+      granted(eight_gpus(), {.list = {.envvar = true, .cdi_annotations = true, .cdi_cri = true}},
+              {"GPU-0"});
   EXPECT_EQ(result.env.at("NVIDIA_VISIBLE_DEVICES"), "GPU-0");
   EXPECT_THAT(result.annotations, testing::SizeIs(1));
   EXPECT_THAT(result.cdi_devices, testing::SizeIs(1));
@@ -142,13 +141,13 @@ TEST(Cdi, NamesTheOtherClassesThatHaveSomething) {
   node.cdi["gds"] = {"all"};
   node.cdi["imex-channel"] = {"0"};
   node.imex_channels = {0};
-  const ContainerGrant result =
-      granted(eight_gpus(), {.list = {.cdi_cri = true}, .gds = true, .mofed = true}, {"GPU-0"},
-              node);
+  const ContainerGrant result = granted(
+      eight_gpus(), {.list = {.cdi_cri = true}, .gds = true, .mofed = true}, {"GPU-0"}, node);
   EXPECT_THAT(result.cdi_devices, ElementsAre("k8s.device-plugin.nvidia.com/gpu=GPU-0",
                                               "k8s.device-plugin.nvidia.com/imex-channel=0",
                                               "k8s.device-plugin.nvidia.com/gds=all"));
-  EXPECT_THAT(result.env, ElementsAre(Pair("NVIDIA_GDS", "enabled"), Pair("NVIDIA_MOFED", "enabled")));
+  EXPECT_THAT(result.env,
+              ElementsAre(Pair("NVIDIA_GDS", "enabled"), Pair("NVIDIA_MOFED", "enabled")));
 }
 
 TEST(PassDeviceSpecs, PassesTheControlNodesAndTheGpusOwn) {
@@ -180,10 +179,9 @@ TEST(Imex, AddsItsChannelsInTheStrategysWay) {
   NodeFacts node = facts();
   node.imex_channels = {0};
   EXPECT_EQ(granted(eight_gpus(), {}, {"GPU-0"}, node).env.at("NVIDIA_IMEX_CHANNELS"), "0");
-  EXPECT_THAT(
-      granted(eight_gpus(), {.list = {.volume_mounts = true}}, {"GPU-0"}, node).mounts,
-      testing::Contains(
-          GrantedMount{"/var/run/nvidia-container-devices/imex/0", "/dev/null", false}));
+  EXPECT_THAT(granted(eight_gpus(), {.list = {.volume_mounts = true}}, {"GPU-0"}, node).mounts,
+              testing::Contains(
+                  GrantedMount{"/var/run/nvidia-container-devices/imex/0", "/dev/null", false}));
   EXPECT_THAT(granted(eight_gpus(), {.pass_device_specs = true}, {"GPU-0"}, node).nodes,
               testing::Contains(GrantedNode{"/dev/nvidia-caps-imex-channels/channel0",
                                             "/dev/nvidia-caps-imex-channels/channel0", "rw"}));
@@ -191,8 +189,8 @@ TEST(Imex, AddsItsChannelsInTheStrategysWay) {
 
 TEST(DriverMount, IsReadOnlyAndOffUnlessGiven) {
   EXPECT_THAT(granted(eight_gpus(), {}, {"GPU-0"}).mounts, IsEmpty());
-  const GrantOptions options{
-      .driver_mount = DriverMount{"/var/lib/nvidia/lib64", "/usr/local/nvidia/lib64"}};
+  const GrantOptions options{.driver_mount =
+                                 DriverMount{"/var/lib/nvidia/lib64", "/usr/local/nvidia/lib64"}};
   EXPECT_THAT(granted(eight_gpus(), options, {"GPU-0"}).mounts,
               ElementsAre(GrantedMount{"/usr/local/nvidia/lib64", "/var/lib/nvidia/lib64", true}));
 }

@@ -44,7 +44,8 @@ TEST(MigMinors, AreReadByGpuMinorAndInstances) {
 
 TEST(MigMinors, PassOverWhatTheyDoNotUnderstand) {
   const MigMinors minors = MigMinors::parse(
-      "\n \ngpu/gi0/access 3\ngpu0/gi0/access\ngpu0/gi0/access x\ngpu0/gi0/ci/access 5\nnonsense 1\n"
+      "\n \ngpu/gi0/access 3\ngpu0/gi0/access\ngpu0/gi0/access x\ngpu0/gi0/ci/access 5\nnonsense "
+      "1\n"
       "gpu0/gi0/ci0/more/access 6\n");
   EXPECT_EQ(minors.gpu_instance(0, 0), std::nullopt);
 }
@@ -56,8 +57,7 @@ TEST(GpuInformation, IsReadAsTheDriverWritesIt) {
 }
 
 TEST(GpuInformation, HasNoUuidBeforeTheFirstUse) {
-  EXPECT_EQ(parse_gpu_information("GPU UUID: \t GPU-?\?\?\?\?\?\?\?-?\?\?\?\n").uuid,
-            "");
+  EXPECT_EQ(parse_gpu_information("GPU UUID: \t GPU-?\?\?\?\?\?\?\?-?\?\?\?\n").uuid, "");
 }
 
 TEST_F(HostFilesOnATree, ReadTheBootId) {

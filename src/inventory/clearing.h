@@ -14,7 +14,7 @@ namespace tranche {
 // What one reading says of a GPU that answered.
 struct Evidence {
   Vitals vitals;
-  std::string boot_id;       // empty: not known
+  std::string boot_id;  // empty: not known
   std::uint64_t session = 0;
   bool unwatched = false;
 };

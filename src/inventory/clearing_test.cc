@@ -176,8 +176,8 @@ TEST(ShowsReset, WhereACounterThatOnlyGrowsHasFallen) {
   EXPECT_TRUE(shows_reset({.uncorrected_ecc = 2}, {.uncorrected_ecc = 0}));
   EXPECT_TRUE(shows_reset({.energy_mj = 900}, {.energy_mj = 1}));
   EXPECT_TRUE(shows_reset({.pcie_replays = 3}, {.pcie_replays = 0}));
-  EXPECT_FALSE(shows_reset({.uncorrected_ecc = 0, .energy_mj = 5},
-                           {.uncorrected_ecc = 0, .energy_mj = 5}));
+  EXPECT_FALSE(
+      shows_reset({.uncorrected_ecc = 0, .energy_mj = 5}, {.uncorrected_ecc = 0, .energy_mj = 5}));
   EXPECT_FALSE(shows_reset({.energy_mj = 5}, {}));
   EXPECT_FALSE(shows_reset({}, {.energy_mj = 5}));
 }

@@ -39,8 +39,7 @@ TEST_F(DeviceNodes, GiveAGpuItsNodesNameWhereNothingElseIsKnown) {
   ASSERT_TRUE(reading);
   ASSERT_THAT(reading->gpus, SizeIs(1));
   EXPECT_EQ(reading->kind, DriverKind::kDeviceNodes);
-  EXPECT_EQ(reading->gpus[0].gpu,
-            (Gpu{.uuid = GpuUuid("nvidia0"), .index = 0, .minor = 0}));
+  EXPECT_EQ(reading->gpus[0].gpu, (Gpu{.uuid = GpuUuid("nvidia0"), .index = 0, .minor = 0}));
 }
 
 TEST_F(DeviceNodes, TakeFromTheKernelWhatItTells) {

@@ -8,21 +8,20 @@ namespace tranche {
 namespace {
 
 constexpr std::array kClearances{
-    std::pair{Clearance::kProbe, "probe"},       std::pair{Clearance::kRecovery, "recovery"},
-    std::pair{Clearance::kReset, "reset"},       std::pair{Clearance::kReboot, "reboot"},
-    std::pair{Clearance::kRepair, "repair"},     std::pair{Clearance::kSound, "sound"},
-    std::pair{Clearance::kLinks, "links"},       std::pair{Clearance::kInforom, "inforom"},
+    std::pair{Clearance::kProbe, "probe"},        std::pair{Clearance::kRecovery, "recovery"},
+    std::pair{Clearance::kReset, "reset"},        std::pair{Clearance::kReboot, "reboot"},
+    std::pair{Clearance::kRepair, "repair"},      std::pair{Clearance::kSound, "sound"},
+    std::pair{Clearance::kLinks, "links"},        std::pair{Clearance::kInforom, "inforom"},
     std::pair{Clearance::kCondition, "condition"}};
 
-constexpr std::array kKinds{
-    std::pair{FaultKind::kXid, "xid"},
-    std::pair{FaultKind::kLost, "lost"},
-    std::pair{FaultKind::kNeedsReset, "needs-reset"},
-    std::pair{FaultKind::kHung, "hung"},
-    std::pair{FaultKind::kNoAnswer, "no-answer"},
-    std::pair{FaultKind::kRecoveryAction, "recovery-action"},
-    std::pair{FaultKind::kFabric, "fabric"},
-    std::pair{FaultKind::kUnwatched, "unwatched"}};
+constexpr std::array kKinds{std::pair{FaultKind::kXid, "xid"},
+                            std::pair{FaultKind::kLost, "lost"},
+                            std::pair{FaultKind::kNeedsReset, "needs-reset"},
+                            std::pair{FaultKind::kHung, "hung"},
+                            std::pair{FaultKind::kNoAnswer, "no-answer"},
+                            std::pair{FaultKind::kRecoveryAction, "recovery-action"},
+                            std::pair{FaultKind::kFabric, "fabric"},
+                            std::pair{FaultKind::kUnwatched, "unwatched"}};
 
 template <typename Pairs, typename Value>
 std::string_view name_of(const Pairs& pairs, Value value) {

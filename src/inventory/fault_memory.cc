@@ -55,15 +55,14 @@ Json mig_to_json(const MigDevice& mig) {
 }
 
 MigDevice mig_from_json(const Json& json) {
-  MigDevice mig{.uuid = MigUuid(json.at("uuid").get<std::string>()),
-                .index = json.at("index").get<unsigned>(),
-                .gpu_instance = json.at("gpuInstance").get<unsigned>(),
-                .compute_instance = json.at("computeInstance").get<unsigned>(),
-                .profile = {json.at("computeSlices").get<unsigned>(),
-                            json.at("gpuSlices").get<unsigned>(),
-                            json.at("memoryGb").get<unsigned>(),
-                            json.at("attribute").get<std::string>()},
-                .memory_bytes = json.at("memoryBytes").get<std::uint64_t>()};
+  MigDevice mig{
+      .uuid = MigUuid(json.at("uuid").get<std::string>()),
+      .index = json.at("index").get<unsigned>(),
+      .gpu_instance = json.at("gpuInstance").get<unsigned>(),
+      .compute_instance = json.at("computeInstance").get<unsigned>(),
+      .profile = {json.at("computeSlices").get<unsigned>(), json.at("gpuSlices").get<unsigned>(),
+                  json.at("memoryGb").get<unsigned>(), json.at("attribute").get<std::string>()},
+      .memory_bytes = json.at("memoryBytes").get<std::uint64_t>()};
   take(json, "gpuInstanceCap", mig.gpu_instance_cap);
   take(json, "computeInstanceCap", mig.compute_instance_cap);
   return mig;

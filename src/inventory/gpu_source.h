@@ -23,7 +23,7 @@ namespace tranche {
 // What tells whether a GPU is well, and whether it has been reset since last
 // time. Empty: the driver does not say.
 struct Vitals {
-  std::optional<unsigned> recovery_action;  // the driver's number; 0: none needed
+  std::optional<unsigned> recovery_action;       // the driver's number; 0: none needed
   std::optional<std::uint64_t> uncorrected_ecc;  // since the last reset
   std::optional<std::uint64_t> energy_mj;        // since the driver was loaded
   std::optional<std::uint64_t> pcie_replays;     // since the last reset

@@ -29,8 +29,8 @@ void open_fault(NodeState& state, Fault fault, const Surroundings& around) {
            std::tie(fault.gpu, fault.slice, fault.kind, fault.xid);
   });
   if (same == state.faults.end()) {
-    fault.needed = readings_needed(fault.clearance,
-                                   recoveries_lately(state, fault.gpu, around.now));
+    fault.needed =
+        readings_needed(fault.clearance, recoveries_lately(state, fault.gpu, around.now));
     state.faults.push_back(std::move(fault));
     return;
   }
@@ -151,8 +151,8 @@ void fold_answer(NodeState& state, const GpuUuid& gpu, const GpuReading& one,
                  const Surroundings& around) {
   Vitals& last = state.vitals[gpu];
   const bool reset = shows_reset(last, one.vitals) || state.driver_was_unloaded;
-  const bool asks = one.vitals.recovery_action &&
-                    !recovery_action_allows_use(*one.vitals.recovery_action);
+  const bool asks =
+      one.vitals.recovery_action && !recovery_action_allows_use(*one.vitals.recovery_action);
   last = merged(last, one.vitals);
   for (Fault& fault : state.faults) {
     if (fault.gpu != gpu) continue;
@@ -160,8 +160,8 @@ void fold_answer(NodeState& state, const GpuUuid& gpu, const GpuReading& one,
     fault.driver_asked = fault.driver_asked || asks;
   }
   note_conditions(state, gpu, one, around);
-  weigh_faults(state, gpu,
-               {one.vitals, around.boot_id, state.session, !one.unwatched.empty()}, around.now);
+  weigh_faults(state, gpu, {one.vitals, around.boot_id, state.session, !one.unwatched.empty()},
+               around.now);
 }
 
 void fold_failure(NodeState& state, const GpuUuid& gpu, const GpuFailure& failure,
@@ -228,8 +228,7 @@ std::vector<std::optional<MigUuid>> slices_hit(const Gpu& gpu, const DriverEvent
 
 }  // namespace
 
-NodeState with_reading(NodeState state, const DriverReading& reading,
-                       const Surroundings& around) {
+NodeState with_reading(NodeState state, const DriverReading& reading, const Surroundings& around) {
   state.session = reading.session;
   state.inventory.driver = reading.kind;
   state.inventory.driver_trouble.clear();
@@ -259,9 +258,8 @@ NodeState with_reading(NodeState state, const DriverReading& reading,
   if (other_source) forget_unseen(state, seen);
   if (reading.complete) fold_vanished_gpus(state, seen, around);
   state.seen_by = reading.kind;
-  std::ranges::sort(state.inventory.gpus, {}, [](const Gpu& gpu) {
-    return std::pair(gpu.index, gpu.uuid);
-  });
+  std::ranges::sort(state.inventory.gpus, {},
+                    [](const Gpu& gpu) { return std::pair(gpu.index, gpu.uuid); });
   state.driver_was_unloaded = false;
   return state;
 }

@@ -142,9 +142,8 @@ TEST(NodeState, LetsNoGpuHideAnother) {
 }
 
 TEST(NodeState, PassesOverAGpuThatNeverSaidWhoItIs) {
-  const NodeState state =
-      with_reading({}, reading_of({answering(a_gpu(0)), failing(1, FailureKind::kLost, "lost")}),
-                   kAround);
+  const NodeState state = with_reading(
+      {}, reading_of({answering(a_gpu(0)), failing(1, FailureKind::kLost, "lost")}), kAround);
   EXPECT_THAT(present(state).gpus, SizeIs(1));
 }
 
@@ -162,8 +161,7 @@ TEST(Xid, OfAnApplicationIsIgnoredAsByNvidiasPlugin) {
 
 TEST(Xid, OfAGpuThatCannotBeToldHitsAll) {
   const DriverEvent event{.kind = DriverEvent::Kind::kXid, .xid = 95};
-  EXPECT_THAT(unhealthy(with_event(node_of(2), event, {}, kAround)),
-              ElementsAre("GPU-0", "GPU-1"));
+  EXPECT_THAT(unhealthy(with_event(node_of(2), event, {}, kAround)), ElementsAre("GPU-0", "GPU-1"));
 }
 
 TEST(Xid, OfAnApplicationOnASliceHitsThatSlice) {

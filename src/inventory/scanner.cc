@@ -61,8 +61,7 @@ void Scanner::run(const std::stop_token& stop) {
       trouble_pause_ = {};
       watch(stop, options_.interval);
     } else {
-      trouble_pause_ =
-          std::clamp(trouble_pause_ * 2, kFirstTroublePause, kLongestTroublePause);
+      trouble_pause_ = std::clamp(trouble_pause_ * 2, kFirstTroublePause, kLongestTroublePause);
       wait_for_request(stop, trouble_pause_);
     }
   }
@@ -89,8 +88,7 @@ Status Scanner::scan_once() {
   for (const GpuReading& one : reading->gpus) {
     const std::string index = std::to_string(one.index);
     if (!one.gpu && one.failure && said_.changed("unknown " + index, one.failure->what)) {
-      log_.warning("gpu does not answer",
-                   {{"index", index}, {"reason", one.failure->what}});
+      log_.warning("gpu does not answer", {{"index", index}, {"reason", one.failure->what}});
     }
   }
   publish();
@@ -185,9 +183,8 @@ bool Scanner::has_requests() {
 
 void Scanner::wait_for_request(const std::stop_token& stop, milliseconds at_most) {
   std::unique_lock lock(mutex_);
-  requested_.wait_for(lock, stop, at_most, [&] {
-    return requests_.options || requests_.release || requests_.resume;
-  });
+  requested_.wait_for(lock, stop, at_most,
+                      [&] { return requests_.options || requests_.release || requests_.resume; });
 }
 
 Status Scanner::ensure_open() {
@@ -301,9 +298,8 @@ bool Scanner::fold_kernel_log() {
   bool news = false;
   for (const KernelXid& line : kernel_log_->drain()) {
     const bool ours = state_.seen_by == DriverKind::kDeviceNodes || only_the_kernel_tells(line.xid);
-    const auto gpu = std::ranges::find_if(state_.inventory.gpus, [&](const Gpu& candidate) {
-      return candidate.pci == line.pci;
-    });
+    const auto gpu = std::ranges::find_if(
+        state_.inventory.gpus, [&](const Gpu& candidate) { return candidate.pci == line.pci; });
     if (!ours || gpu == state_.inventory.gpus.end()) continue;
     fold({.kind = DriverEvent::Kind::kXid, .gpu = gpu->uuid, .xid = line.xid}, "kernel log");
     news = true;

@@ -6,7 +6,8 @@
 namespace tranche {
 namespace {
 
-void add_device(const ListedDevice& device, std::string id, v1beta1::ListAndWatchResponse& message) {
+void add_device(const ListedDevice& device, std::string id,
+                v1beta1::ListAndWatchResponse& message) {
   v1beta1::Device& added = *message.add_devices();
   added.set_id(std::move(id));
   added.set_health(device.healthy ? "Healthy" : "Unhealthy");

@@ -22,7 +22,7 @@ constexpr const char* kDefaultFolder = "/var/lib/kubelet/device-plugins";
 // Tells one kubelet's socket from the next one's: a file made anew differs in
 // number or time. Empty: there is none.
 std::string identity_of(const std::string& socket) {
-  struct stat status {};
+  struct stat status{};
   if (socket.empty() || ::stat(socket.c_str(), &status) != 0) return {};
   return std::to_string(status.st_ino) + "@" + std::to_string(status.st_ctim.tv_sec) + "." +
          std::to_string(status.st_ctim.tv_nsec);

@@ -22,8 +22,7 @@ std::vector<std::string_view> views(const Texts& texts) {
 
 grpc::Status to_grpc(const Error& error) {
   switch (error.code) {
-    case ErrorCode::kInvalidArgument:
-      return {grpc::StatusCode::INVALID_ARGUMENT, error.message};
+    case ErrorCode::kInvalidArgument: return {grpc::StatusCode::INVALID_ARGUMENT, error.message};
     case ErrorCode::kNotFound: return {grpc::StatusCode::NOT_FOUND, error.message};
     case ErrorCode::kUnavailable: return {grpc::StatusCode::UNAVAILABLE, error.message};
     case ErrorCode::kInternal: break;
@@ -59,8 +58,9 @@ grpc::Status PluginService::GetDevicePluginOptions(grpc::ServerContext*, const v
   return grpc::Status::OK;
 }
 
-grpc::Status PluginService::ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty*,
-                                         grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) {
+grpc::Status PluginService::ListAndWatch(
+    grpc::ServerContext* context, const v1beta1::Empty*,
+    grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) {
   const std::uint64_t epoch = listing_.get().value->epoch;
   note_stream(epoch, +1);
   std::uint64_t sent = 0;
@@ -84,7 +84,8 @@ grpc::Status PluginService::GetPreferredAllocation(
     v1beta1::PreferredAllocationResponse* response) {
   const auto serving = serving_.get().value;
   for (const auto& container : request->container_requests()) {
-    const Wish wish{views(container.available_deviceids()), views(container.must_include_deviceids()),
+    const Wish wish{views(container.available_deviceids()),
+                    views(container.must_include_deviceids()),
                     static_cast<std::size_t>(std::max(container.allocation_size(), 0))};
     auto& answer = *response->add_container_responses();
     for (const std::string_view id :

@@ -17,8 +17,7 @@ constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
 
 Registration failed(Registration state, RegistrationTime now) {
-  const auto pause =
-      std::min(kFirstPause * (1 << std::min(state.failures, 10U)), kLongestPause);
+  const auto pause = std::min(kFirstPause * (1 << std::min(state.failures, 10U)), kLongestPause);
   return {Phase::kPausing, state.failures + 1, now + pause};
 }
 

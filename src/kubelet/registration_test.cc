@@ -72,8 +72,8 @@ TEST(Registration, IsDueWhenOurSocketIsDeletedUnderUs) {
 }
 
 TEST(Registration, IsTriedAgainWhenTheStreamEnds) {
-  const Registration state = after({Event::kKubeletCame, Event::kAccepted, Event::kStreamOpened,
-                                    Event::kStreamsEnded});
+  const Registration state =
+      after({Event::kKubeletCame, Event::kAccepted, Event::kStreamOpened, Event::kStreamsEnded});
   EXPECT_EQ(state.phase, Phase::kPausing);
   EXPECT_EQ(state.until - kNow, milliseconds(100));
 }

@@ -49,23 +49,22 @@ ResourcePlugin::ResourcePlugin(Serving serving, std::string folder, std::string 
       log_(log) {
   service_ = std::make_unique<PluginService>(
       serving_, listing_,
-      PluginService::StreamWatch{
-          .opened =
-              [this](std::uint64_t epoch) {
-                const std::lock_guard lock(mutex_);
-                if (epoch == epoch_) tell(RegistrationEvent::kStreamOpened);
-              },
-          .ended =
-              [this](std::uint64_t epoch) {
-                const std::lock_guard lock(mutex_);
-                if (epoch == epoch_) tell(RegistrationEvent::kStreamsEnded);
-              },
-          .sent =
-              [this](std::uint64_t version) {
-                const std::lock_guard lock(mutex_);
-                sent_version_ = std::max(sent_version_, version);
-                changed_.notify_all();
-              }},
+      PluginService::StreamWatch{.opened =
+                                     [this](std::uint64_t epoch) {
+                                       const std::lock_guard lock(mutex_);
+                                       if (epoch == epoch_) tell(RegistrationEvent::kStreamOpened);
+                                     },
+                                 .ended =
+                                     [this](std::uint64_t epoch) {
+                                       const std::lock_guard lock(mutex_);
+                                       if (epoch == epoch_) tell(RegistrationEvent::kStreamsEnded);
+                                     },
+                                 .sent =
+                                     [this](std::uint64_t version) {
+                                       const std::lock_guard lock(mutex_);
+                                       sent_version_ = std::max(sent_version_, version);
+                                       changed_.notify_all();
+                                     }},
       log_);
   serve(std::move(serving));
 }

@@ -37,7 +37,7 @@ std::string hex(std::uint32_t number) {
 
 // Nobody listens: the process that made it is gone.
 bool is_dead(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

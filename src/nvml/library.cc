@@ -32,9 +32,9 @@ Result<std::shared_ptr<const Library>> Library::open(const std::string& path) {
   if (handle == nullptr) {
     const char* reason = ::dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
     const bool is_file = path.find('/') != std::string::npos;
-    const bool missing = is_file ? !path_exists(path)
-                                 : std::string(reason).find("cannot open shared object file") !=
-                                       std::string::npos;
+    const bool missing =
+        is_file ? !path_exists(path)
+                : std::string(reason).find("cannot open shared object file") != std::string::npos;
     return Error{missing ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
                  "the driver's library cannot be opened: " + std::string(reason)};
   }
@@ -57,9 +57,10 @@ Status Library::resolve() {
   };
   if (Status s = need(f.init, {"nvmlInit_v2", "nvmlInit"}); !s) return s;
   if (Status s = need(f.shutdown, {"nvmlShutdown"}); !s) return s;
-  if (Status s = need(f.device_count, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"}); !s) return s;
-  if (Status s = need(f.device_by_index,
-                      {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"});
+  if (Status s = need(f.device_count, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"}); !s)
+    return s;
+  if (Status s =
+          need(f.device_by_index, {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"});
       !s) {
     return s;
   }
@@ -71,8 +72,7 @@ Status Library::resolve() {
   };
   want(f.error_string, {"nvmlErrorString"}, "");
   want(f.driver_version, {"nvmlSystemGetDriverVersion"}, "the driver's version is not known");
-  want(f.cuda_version,
-       {"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"}, "");
+  want(f.cuda_version, {"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"}, "");
   want(f.device_by_pci, {"nvmlDeviceGetHandleByPciBusId_v2", "nvmlDeviceGetHandleByPciBusId"},
        "single GPUs cannot be let go of");
   want(f.name, {"nvmlDeviceGetName"}, "models are not known");
@@ -105,7 +105,8 @@ Status Library::resolve() {
        "recovery actions, row remaps and resets are not seen");
   want(f.fabric_info_v, {"nvmlDeviceGetGpuFabricInfoV"}, "");
   if (f.fabric_info_v == nullptr) {
-    want(f.fabric_info, {"nvmlDeviceGetGpuFabricInfo"}, "the state of an NVLink fabric is not seen");
+    want(f.fabric_info, {"nvmlDeviceGetGpuFabricInfo"},
+         "the state of an NVLink fabric is not seen");
   }
   want(f.validate_inforom, {"nvmlDeviceValidateInforom"}, "");
   want(f.common_ancestor, {"nvmlDeviceGetTopologyCommonAncestor"}, "PCIe topology is not known");

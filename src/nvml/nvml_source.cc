@@ -42,7 +42,7 @@ Status NvmlSource::open(const std::set<GpuUuid>& untouched) {
         if (!library) return library.error();
         return Session::open(*std::move(library));
       },
-      options_.call_patience * kPatienceToOpen);
+      options_.call_patience* kPatienceToOpen);
   if (!outcome.value) {
     stuck_ = outcome.stuck;
     return not_returning("opening the driver");
@@ -271,13 +271,11 @@ void NvmlSource::read_topology_if_changed(const std::vector<GpuReading>& reading
     uuids.push_back(reading.gpu->uuid);
   }
   // One that fell silent keeps its row: it may come back.
-  const bool all_known = std::ranges::all_of(uuids, [&](const GpuUuid& uuid) {
-    return topology_.position(uuid) != Topology::kNowhere;
-  });
+  const bool all_known = std::ranges::all_of(
+      uuids, [&](const GpuUuid& uuid) { return topology_.position(uuid) != Topology::kNowhere; });
   if ((topology_is_read_ && all_known) || stuck_topology_.is_stuck()) return;
   auto outcome = caller_.call<Topology>(
-      [session = session_, gpus] { return read_topology(*session, gpus); },
-      options_.call_patience);
+      [session = session_, gpus] { return read_topology(*session, gpus); }, options_.call_patience);
   topology_is_read_ = true;
   topology_ = outcome.value ? *std::move(outcome.value) : Topology(std::move(uuids));
   if (!outcome.value) stuck_topology_ = outcome.stuck;

@@ -124,8 +124,8 @@ TEST_F(NvmlSourceOnAWorld, ReadsMigDevicesWithTheirNamesAndCapabilities) {
     EXPECT_EQ(mig.compute_instance_cap,
               3 + 135 * 7 + 9 * mig.gpu_instance + 1 + mig.compute_instance);
   }
-  EXPECT_THAT(profiles, testing::UnorderedElementsAre("1c.3g.20gb", "2c.3g.20gb", "2g.10gb",
-                                                      "1g.5gb+me"));
+  EXPECT_THAT(profiles,
+              testing::UnorderedElementsAre("1c.3g.20gb", "2c.3g.20gb", "2g.10gb", "1g.5gb+me"));
   EXPECT_FALSE(reading.gpus.at(0).gpu->mig_enabled);
 }
 
@@ -200,7 +200,8 @@ TEST_F(NvmlSourceOnAWorld, ReadsWhatShowsAReset) {
 TEST_F(NvmlSourceOnAWorld, DoesNotMindACallThatFailsOnce) {
   open("hgx-h200");
   read();
-  apply(sim::fail_call({.call = "nvmlDeviceGetUUID", .code = abi::kUnknown, .times = 1, .gpu = 2U}));
+  apply(
+      sim::fail_call({.call = "nvmlDeviceGetUUID", .code = abi::kUnknown, .times = 1, .gpu = 2U}));
   EXPECT_THAT(failures(read()), IsEmpty());
 }
 

@@ -106,8 +106,7 @@ class Reader {
     bool has_it = false;
     if (api_.name != nullptr) {
       std::array<char, abi::kNameSize> name{};
-      const auto code =
-          api_.name(answer_.handle, name.data(), static_cast<unsigned>(name.size()));
+      const auto code = api_.name(answer_.handle, name.data(), static_cast<unsigned>(name.size()));
       if (!optional_value("nvmlDeviceGetName", code, has_it)) return false;
       if (has_it) gpu.model = name.data();
     }

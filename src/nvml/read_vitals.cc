@@ -50,11 +50,10 @@ std::optional<unsigned> recovery_action(const abi::FieldValue& action, const abi
 void read_fields(const Functions& api, abi::Device handle, Vitals& vitals) {
   if (api.field_values == nullptr) return;
   std::array<abi::FieldValue, 9> fields{};
-  constexpr std::array kIds{abi::kFieldRecoveryAction, abi::kFieldResetStatus,
-                            abi::kFieldDrainResetStatus, abi::kFieldEccDbeVolatile,
-                            abi::kFieldEnergy, abi::kFieldPcieReplay,
-                            abi::kFieldRemapPending, abi::kFieldRetiredPending,
-                            abi::kFieldRemapFailure};
+  constexpr std::array kIds{
+      abi::kFieldRecoveryAction, abi::kFieldResetStatus,    abi::kFieldDrainResetStatus,
+      abi::kFieldEccDbeVolatile, abi::kFieldEnergy,         abi::kFieldPcieReplay,
+      abi::kFieldRemapPending,   abi::kFieldRetiredPending, abi::kFieldRemapFailure};
   static_assert(kIds.size() == std::tuple_size_v<decltype(fields)>);
   for (std::size_t i = 0; i < kIds.size(); ++i) {
     fields[i].field_id = kIds[i];

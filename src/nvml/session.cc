@@ -25,8 +25,7 @@ Result<std::shared_ptr<const EventSet>> EventSet::create(std::shared_ptr<const S
   abi::EventSet handle = nullptr;
   const abi::Return code = api.event_set_create(&handle);
   if (code != abi::kSuccess) {
-    return Error{ErrorCode::kUnavailable,
-                 session->library().describe("nvmlEventSetCreate", code)};
+    return Error{ErrorCode::kUnavailable, session->library().describe("nvmlEventSetCreate", code)};
   }
   return std::shared_ptr<const EventSet>(new EventSet(std::move(session), handle));
 }

@@ -104,8 +104,8 @@ class Search {
       for (std::size_t next = 0; next < free_; ++next) {
         if (std::ranges::find(set_, next) != set_.end()) continue;
         const std::uint64_t gained = gain(next);
-        const bool better = nearest == free_ || gained > most ||
-                            (gained == most && loss_[next] < loss_[nearest]);
+        const bool better =
+            nearest == free_ || gained > most || (gained == most && loss_[next] < loss_[nearest]);
         if (better) nearest = next, most = gained;
       }
       inner += most;

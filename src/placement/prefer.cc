@@ -20,7 +20,7 @@ bool all_whole_gpus(const Offer& offer) {
 // view lags behind: what it thinks free may have failed or gone a moment ago.
 struct Pool {
   std::vector<Candidate> healthy;
-  std::vector<Candidate> others;       // unhealthy: only where nothing else is left
+  std::vector<Candidate> others;        // unhealthy: only where nothing else is left
   std::vector<std::string_view> alien;  // not ours: the very last resort
 };
 

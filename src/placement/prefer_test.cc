@@ -43,8 +43,8 @@ Inventory bridged_pairs() {
   for (std::size_t a = 0; a < 4; ++a) {
     for (std::size_t b = a + 1; b < 4; ++b) {
       const bool pair = a / 2 == b / 2;
-      node.topology.set(a, b, {pair ? PcieDistance::kSameNode : PcieDistance::kAcrossSystem,
-                               pair ? 4U : 0U});
+      node.topology.set(
+          a, b, {pair ? PcieDistance::kSameNode : PcieDistance::kAcrossSystem, pair ? 4U : 0U});
     }
   }
   return node;
@@ -64,10 +64,10 @@ Inventory switched() {
 
 // DGX-1 with V100: the hybrid cube mesh.
 Inventory cube_mesh() {
-  constexpr unsigned kLinks[8][8] = {
-      {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0},
-      {2, 1, 2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1},
-      {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0}};
+  constexpr unsigned kLinks[8][8] = {{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0},
+                                     {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
+                                     {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1},
+                                     {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0}};
   Inventory node = a_node(8);
   for (std::size_t a = 0; a < 8; ++a) {
     for (std::size_t b = a + 1; b < 8; ++b) {
@@ -146,9 +146,8 @@ TEST(Aligned, WorksOnMoreGpusThanItCanTryAllSetsOf) {
   }
   Ids ids;
   for (int i = 1; i < 40; ++i) ids.push_back("GPU-" + std::to_string(i));
-  EXPECT_THAT(aligned(node, ids, 8),
-              ElementsAre("GPU-8", "GPU-9", "GPU-10", "GPU-11", "GPU-12", "GPU-13", "GPU-14",
-                          "GPU-15"));
+  EXPECT_THAT(aligned(node, ids, 8), ElementsAre("GPU-8", "GPU-9", "GPU-10", "GPU-11", "GPU-12",
+                                                 "GPU-13", "GPU-14", "GPU-15"));
 }
 
 TEST(Prefer, AvoidsAGpuThatHasFailedSinceTheKubeletLooked) {
@@ -225,8 +224,8 @@ TEST(Distributed, TakesTheLowestNumberOfAGpuByValueNotByText) {
 }
 
 TEST(Distributed, SpreadsMigDevicesOverRealGpus) {
-  const Inventory node = an_inventory(
-      {a_cut_gpu(0, {k1g10gb, k1g10gb}), a_cut_gpu(1, {k1g10gb, k1g10gb})});
+  const Inventory node =
+      an_inventory({a_cut_gpu(0, {k1g10gb, k1g10gb}), a_cut_gpu(1, {k1g10gb, k1g10gb})});
   const Offer slices = offer(node, {.mig = MigStrategy::kMixed}).offers.at(0);
   EXPECT_THAT(ask(slices, node.topology, SharedPlacement::kDistributed,
                   {"MIG-0-0", "MIG-0-1", "MIG-1-0", "MIG-1-1"}, 2),
@@ -234,16 +233,16 @@ TEST(Distributed, SpreadsMigDevicesOverRealGpus) {
   EXPECT_THAT(ask(slices, node.topology, SharedPlacement::kDistributed,
                   {"MIG-0-1", "MIG-1-0", "MIG-1-1"}, 1),
               ElementsAre("MIG-1-0"));
-  EXPECT_THAT(ask(slices, node.topology, SharedPlacement::kPacked,
-                  {"MIG-0-1", "MIG-1-0", "MIG-1-1"}, 1),
-              ElementsAre("MIG-0-1"));
+  EXPECT_THAT(
+      ask(slices, node.topology, SharedPlacement::kPacked, {"MIG-0-1", "MIG-1-0", "MIG-1-1"}, 1),
+      ElementsAre("MIG-0-1"));
 }
 
 TEST(Distributed, HandlesAllSharesOfABigNode) {
   Ids free;
   for (unsigned gpu = 0; gpu < 8; ++gpu) free = std::move(free) + free_replicas(gpu, 0, 7000);
-  const Ids chosen = ask(replicas(std::vector<unsigned>(8, 7000)), {},
-                         SharedPlacement::kDistributed, free, 56000);
+  const Ids chosen =
+      ask(replicas(std::vector<unsigned>(8, 7000)), {}, SharedPlacement::kDistributed, free, 56000);
   EXPECT_EQ(chosen.size(), 56000U);
 }
 

@@ -64,7 +64,8 @@ std::size_t Offer::shares() const {
 }
 
 bool Offer::is_replicated() const {
-  return std::ranges::any_of(devices, [](const OfferedDevice& d) { return d.replicas.has_value(); });
+  return std::ranges::any_of(devices,
+                             [](const OfferedDevice& d) { return d.replicas.has_value(); });
 }
 
 const OfferedDevice* Offer::find(std::string_view share_id) const {

@@ -90,9 +90,8 @@ class Offering {
     replicate(offers_, policy_.replications, catalog_.notes);
     for (auto& [name, devices] : offers_) {
       if (devices.empty()) continue;
-      std::ranges::sort(devices, {}, [](const OfferedDevice& d) {
-        return std::pair(d.gpu_index, d.mig_index);
-      });
+      std::ranges::sort(devices, {},
+                        [](const OfferedDevice& d) { return std::pair(d.gpu_index, d.mig_index); });
       Offer offer{.name = name, .devices = std::move(devices)};
       offer.one_replica_only = policy_.fail_requests_greater_than_one && offer.is_replicated();
       catalog_.offers.push_back(std::move(offer));
@@ -137,9 +136,9 @@ Catalog offer(const Inventory& inventory, const SharingPolicy& policy) {
   for (const Gpu& gpu : inventory.gpus) {
     if (reason_to_withhold(gpu, policy).empty()) candidates.push_back(&gpu);
   }
-  const std::map<GpuUuid, std::string> misfits =
-      policy.mig == MigStrategy::kSingle ? single_misfits(candidates)
-                                         : std::map<GpuUuid, std::string>{};
+  const std::map<GpuUuid, std::string> misfits = policy.mig == MigStrategy::kSingle
+                                                     ? single_misfits(candidates)
+                                                     : std::map<GpuUuid, std::string>{};
   for (const Gpu& gpu : inventory.gpus) {
     if (const auto misfit = misfits.find(gpu.uuid); misfit != misfits.end()) {
       offering.withhold(gpu, misfit->second);

@@ -80,8 +80,8 @@ TEST(MigStrategyMixed, OffersEachProfileUnderItsOwnName) {
 }
 
 TEST(MigStrategyMixed, LeavesOutACutGpuWithoutSlices) {
-  const Catalog catalog = offer(an_inventory({a_gpu(0), a_cut_gpu(1, {})}),
-                                {.mig = MigStrategy::kMixed});
+  const Catalog catalog =
+      offer(an_inventory({a_gpu(0), a_cut_gpu(1, {})}), {.mig = MigStrategy::kMixed});
   EXPECT_THAT(lines(catalog), ElementsAre("nvidia.com/gpu: GPU-0"));
   EXPECT_THAT(withheld(catalog),
               ElementsAre("GPU-1 (1): MIG is enabled and no MIG device is configured"));
@@ -105,9 +105,9 @@ TEST(MigStrategyMixed, OffersAPartOfAnInstanceThatHasAPattern) {
 TEST(MigStrategyMixed, TurnsEverySliceOfAFaultyGpuUnhealthy) {
   Inventory node = an_inventory({a_cut_gpu(0, {k1g10gb, k2g20gb}), a_cut_gpu(1, {k1g10gb})});
   node.gpus[0].health.troubles = {"XID 95"};
-  EXPECT_THAT(lines(offer(node, {.mig = MigStrategy::kMixed})),
-              ElementsAre("nvidia.com/mig-1g.10gb: MIG-0-0! MIG-1-0",
-                          "nvidia.com/mig-2g.20gb: MIG-0-1!"));
+  EXPECT_THAT(
+      lines(offer(node, {.mig = MigStrategy::kMixed})),
+      ElementsAre("nvidia.com/mig-1g.10gb: MIG-0-0! MIG-1-0", "nvidia.com/mig-2g.20gb: MIG-0-1!"));
 }
 
 TEST(MigStrategyMixed, TurnsOneSliceUnhealthyWhereTheFaultIsItsOwn) {
@@ -153,9 +153,9 @@ TEST(MigStrategySingle, ServesTheLowestIndexOnATie) {
 
 TEST(MigStrategySingle, DoesNotCountExcludedGpus) {
   const Inventory node = an_inventory({a_gpu(0), a_gpu(1), a_cut_gpu(2, {k3g40gb})});
-  EXPECT_THAT(lines(offer(node, {.mig = MigStrategy::kSingle,
-                                 .excluded = {GpuIndex{0}, GpuIndex{1}}})),
-              ElementsAre("nvidia.com/gpu: MIG-2-0"));
+  EXPECT_THAT(
+      lines(offer(node, {.mig = MigStrategy::kSingle, .excluded = {GpuIndex{0}, GpuIndex{1}}})),
+      ElementsAre("nvidia.com/gpu: MIG-2-0"));
 }
 
 TEST(Resources, NameGpusByModelAndTheFirstMatchWins) {
@@ -178,9 +178,9 @@ TEST(Resources, NameMigDevicesByProfile) {
 TEST(Exclusion, WorksByIndexUuidPciAddressAndModel) {
   Inventory node = a_node(5);
   node.gpus[3].model = "NVIDIA T400 4GB";
-  const Catalog catalog = offer(node, {.excluded = {GpuIndex{0}, AnyUuid{"GPU-1"},
-                                                    PciAddress{0, 0x12, 0, 0},
-                                                    ModelPattern{"*t400*"}}});
+  const Catalog catalog =
+      offer(node, {.excluded = {GpuIndex{0}, AnyUuid{"GPU-1"}, PciAddress{0, 0x12, 0, 0},
+                                ModelPattern{"*t400*"}}});
   EXPECT_THAT(lines(catalog), ElementsAre("nvidia.com/gpu: GPU-4"));
   EXPECT_EQ(catalog.withheld.size(), 4U);
 }
@@ -210,8 +210,8 @@ TEST(TimeSlicing, RenamesTheSelectedDevicesAndLeavesTheOthers) {
   EXPECT_THAT(
       lines(offer(a_node(4), {.replications = {{.resource = name("nvidia.com/gpu"),
                                                 .rename = name("nvidia.com/gpu.shared"),
-                                                .devices = std::vector<DeviceRef>{
-                                                    GpuIndex{1}, AnyUuid{"GPU-3"}},
+                                                .devices = std::vector<DeviceRef>{GpuIndex{1},
+                                                                                  AnyUuid{"GPU-3"}},
                                                 .replicas = 2}}})),
       ElementsAre("nvidia.com/gpu: GPU-0 GPU-2", "nvidia.com/gpu.shared: GPU-1x2 GPU-3x2"));
 }
@@ -225,34 +225,34 @@ TEST(TimeSlicing, TakesTheFirstFewDevicesWhereACountIsGiven) {
 
 TEST(TimeSlicing, WorksOnMigDevices) {
   const Inventory node = an_inventory({a_cut_gpu(0, {k1g10gb, k1g10gb})});
-  EXPECT_THAT(lines(offer(node, {.mig = MigStrategy::kMixed,
-                                 .replications = {{.resource = name("nvidia.com/mig-1g.10gb"),
-                                                   .devices = std::vector<DeviceRef>{MigIndex{0, 1}},
-                                                   .replicas = 3}}})),
-              ElementsAre("nvidia.com/mig-1g.10gb: MIG-0-0 MIG-0-1x3"));
+  EXPECT_THAT(
+      lines(offer(node, {.mig = MigStrategy::kMixed,
+                         .replications = {{.resource = name("nvidia.com/mig-1g.10gb"),
+                                           .devices = std::vector<DeviceRef>{MigIndex{0, 1}},
+                                           .replicas = 3}}})),
+      ElementsAre("nvidia.com/mig-1g.10gb: MIG-0-0 MIG-0-1x3"));
 }
 
 TEST(TimeSlicing, CanCutOneNodeSeveralWays) {
   EXPECT_THAT(
-      lines(offer(a_node(3),
-                  {.replications = {{.resource = name("nvidia.com/gpu"),
-                                     .rename = name("nvidia.com/half"),
-                                     .devices = std::vector<DeviceRef>{GpuIndex{0}},
-                                     .replicas = 2},
-                                    {.resource = name("nvidia.com/gpu"),
-                                     .rename = name("nvidia.com/tenth"),
-                                     .devices = std::vector<DeviceRef>{GpuIndex{1}},
-                                     .replicas = 10}}})),
-      ElementsAre("nvidia.com/gpu: GPU-2", "nvidia.com/half: GPU-0x2", "nvidia.com/tenth: GPU-1x10"));
+      lines(offer(a_node(3), {.replications = {{.resource = name("nvidia.com/gpu"),
+                                                .rename = name("nvidia.com/half"),
+                                                .devices = std::vector<DeviceRef>{GpuIndex{0}},
+                                                .replicas = 2},
+                                               {.resource = name("nvidia.com/gpu"),
+                                                .rename = name("nvidia.com/tenth"),
+                                                .devices = std::vector<DeviceRef>{GpuIndex{1}},
+                                                .replicas = 10}}})),
+      ElementsAre("nvidia.com/gpu: GPU-2", "nvidia.com/half: GPU-0x2",
+                  "nvidia.com/tenth: GPU-1x10"));
 }
 
 TEST(TimeSlicing, NotesWhatIsNotThere) {
-  const Catalog catalog =
-      offer(a_node(1),
-            {.replications = {{.resource = name("nvidia.com/mig-1g.5gb"), .replicas = 2},
-                              {.resource = name("nvidia.com/gpu"),
-                               .devices = std::vector<DeviceRef>{GpuIndex{0}, MigIndex{7, 1}},
-                               .replicas = 2}}});
+  const Catalog catalog = offer(
+      a_node(1), {.replications = {{.resource = name("nvidia.com/mig-1g.5gb"), .replicas = 2},
+                                   {.resource = name("nvidia.com/gpu"),
+                                    .devices = std::vector<DeviceRef>{GpuIndex{0}, MigIndex{7, 1}},
+                                    .replicas = 2}}});
   EXPECT_THAT(catalog.notes,
               ElementsAre("sharing.timeSlicing names nvidia.com/mig-1g.5gb, which this node does "
                           "not have",

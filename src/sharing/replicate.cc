@@ -40,8 +40,7 @@ class Selector {
     if (std::holds_alternative<AllDevices>(selection_)) return true;
     if (const auto* first = std::get_if<FirstDevices>(&selection_)) return taken_++ < first->count;
     const auto& refs = std::get<std::vector<DeviceRef>>(selection_);
-    return std::ranges::any_of(refs,
-                               [&](const DeviceRef& ref) { return refers_to(ref, device); });
+    return std::ranges::any_of(refs, [&](const DeviceRef& ref) { return refers_to(ref, device); });
   }
 
  private:
