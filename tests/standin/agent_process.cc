@@ -19,8 +19,6 @@
 #include "base/errno_error.h"
 #include "base/text.h"
 
-extern char** environ;
-
 namespace tranche::standin {
 namespace {
 
@@ -51,6 +49,7 @@ std::vector<std::string> environment_of(const AgentProcess::Options& options) {
 // Pointers to the texts, and a null: what exec takes.
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -95,8 +94,8 @@ class SpawnSettings {
   }
 
  private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
 };
 
 struct Pipe {
@@ -132,7 +131,7 @@ class LineReader {
   // What has come, in whole lines. Empty: the stream has ended, and `rest()`
   // is a last line without its newline.
   std::optional<std::vector<AgentProcess::Line>> read() {
-    std::array<char, kReadSize> buffer;
+    std::array<char, kReadSize> buffer{};
     const ssize_t count = ::read(fd_, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) return std::vector<AgentProcess::Line>{};
     if (count <= 0) return std::nullopt;
@@ -141,6 +140,7 @@ class LineReader {
     partial_ = std::move(texts.back());
     texts.pop_back();
     std::vector<AgentProcess::Line> lines;
+    lines.reserve(texts.size());
     for (std::string& text : texts) lines.push_back({stream_, std::move(text)});
     return lines;
   }
@@ -320,7 +320,8 @@ Status AgentProcess::signal(int number) const {
 Result<ProcessEnd> AgentProcess::wait_for_end(std::chrono::milliseconds patience) const {
   {
     std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, patience, [&] { return end_.has_value(); })) return *end_;
+    changed_.wait_for(lock, patience, [&] { return end_.has_value(); });
+    if (end_) return *end_;
   }
   return Error{ErrorCode::kUnavailable,
                "process " + std::to_string(pid_) + " still runs; its output:\n" + output()};

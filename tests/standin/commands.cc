@@ -82,25 +82,23 @@ std::map<std::string, Setter> value_flags() {
 
 struct Form {
   Command::Kind kind;
-  std::size_t least_words;
-  std::size_t most_words;
+  std::size_t words;  // the command itself included
   std::string help;
 };
 
-const std::map<std::string, Form>& forms() {
+std::map<std::string, Form> forms() {
   using enum Command::Kind;
-  static const std::map<std::string, Form> kForms = {
-      {"admit", {kAdmit, 3, 3, "admit NAME RESOURCE=COUNT[,…]  admit a pod and start it"}},
-      {"start", {kStart, 2, 2, "start NAME  start the pod's container again"}},
-      {"remove", {kRemove, 2, 2, "remove NAME  the pod has ended"}},
-      {"node", {kNode, 1, 1, "node  capacity and allocatable of each resource"}},
-      {"devices", {kDevices, 2, 2, "devices RESOURCE  its devices and their health"}},
-      {"restart", {kRestart, 1, 1, "restart  kill the kubelet and start it again"}},
-      {"stop-stream", {kStopStream, 2, 2, "stop-stream RESOURCE  cut its ListAndWatch"}},
-      {"help", {kHelp, 1, 1, "help  this"}},
-      {"quit", {kQuit, 1, 1, "quit  end; so does the end of the input"}},
+  return {
+      {"admit", {kAdmit, 3, "admit NAME RESOURCE=COUNT[,…]  admit a pod and start it"}},
+      {"start", {kStart, 2, "start NAME  start the pod's container again"}},
+      {"remove", {kRemove, 2, "remove NAME  the pod has ended"}},
+      {"node", {kNode, 1, "node  capacity and allocatable of each resource"}},
+      {"devices", {kDevices, 2, "devices RESOURCE  its devices and their health"}},
+      {"restart", {kRestart, 1, "restart  kill the kubelet and start it again"}},
+      {"stop-stream", {kStopStream, 2, "stop-stream RESOURCE  cut its ListAndWatch"}},
+      {"help", {kHelp, 1, "help  this"}},
+      {"quit", {kQuit, 1, "quit  end; so does the end of the input"}},
   };
-  return kForms;
 }
 
 std::vector<std::string> words_of(std::string_view line) {
@@ -110,24 +108,20 @@ std::vector<std::string> words_of(std::string_view line) {
 }
 
 void add_response_lines(const ContainerGrant& grant, std::vector<std::string>& lines) {
+  const auto add = [&](const std::string& kind, const std::string& fact) {
+    lines.push_back(join({kind, grant.name, fact}, " "));
+  };
+  const auto pair = [](const auto& entry) { return join({entry.first, entry.second}, "="); };
   const ContainerResponse& response = grant.response;
-  for (const auto& [name, value] : response.envs) {
-    lines.push_back("env " + grant.name + " " + name + "=" + value);
-  }
+  for (const auto& entry : response.envs) add("env", pair(entry));
   for (const Mount& mount : response.mounts) {
-    lines.push_back("mount " + grant.name + " " + mount.host_path + " " + mount.container_path +
-                    (mount.read_only ? " ro" : " rw"));
+    add("mount", join({mount.host_path, mount.container_path, mount.read_only ? "ro" : "rw"}, " "));
   }
   for (const DeviceNode& device : response.devices) {
-    lines.push_back("device " + grant.name + " " + device.host_path + " " + device.container_path +
-                    " " + device.permissions);
+    add("device", join({device.host_path, device.container_path, device.permissions}, " "));
   }
-  for (const auto& [name, value] : response.annotations) {
-    lines.push_back("annotation " + grant.name + " " + name + "=" + value);
-  }
-  for (const std::string& name : response.cdi_devices) {
-    lines.push_back("cdi " + grant.name + " " + name);
-  }
+  for (const auto& entry : response.annotations) add("annotation", pair(entry));
+  for (const std::string& name : response.cdi_devices) add("cdi", name);
 }
 
 }  // namespace
@@ -188,11 +182,10 @@ One pod, then the end; status 0 if it was admitted:
 Result<Command> parse_command(std::string_view line) {
   const std::vector<std::string> words = words_of(line);
   if (words.empty()) return wrong("no command; try \"help\"");
-  const auto form = forms().find(words[0]);
-  if (form == forms().end()) return wrong("unknown command \"" + words[0] + "\"; try \"help\"");
-  if (words.size() < form->second.least_words || words.size() > form->second.most_words) {
-    return wrong("give: " + form->second.help);
-  }
+  const std::map<std::string, Form> known = forms();
+  const auto form = known.find(words[0]);
+  if (form == known.end()) return wrong("unknown command \"" + words[0] + "\"; try \"help\"");
+  if (words.size() != form->second.words) return wrong("give: " + form->second.help);
   Command command{form->second.kind, words.size() > 1 ? words[1] : "", {}};
   if (command.kind == Command::Kind::kAdmit) {
     Result<Limits> limits = parse_limits(words[2]);
@@ -203,8 +196,10 @@ Result<Command> parse_command(std::string_view line) {
 }
 
 std::vector<std::string> help_lines() {
+  const std::map<std::string, Form> known = forms();
   std::vector<std::string> lines;
-  for (const auto& [word, form] : forms()) lines.push_back(form.help);
+  lines.reserve(known.size());
+  for (const auto& [word, form] : known) lines.push_back(form.help);
   return lines;
 }
 
@@ -222,6 +217,7 @@ std::vector<std::string> grant_lines(const AdmissionResult& result) {
 
 std::vector<std::string> node_lines(const NodeView& view) {
   std::vector<std::string> lines;
+  lines.reserve(view.resources.size());
   for (const auto& [resource, shown] : view.resources) {
     lines.push_back("resource " + resource + " capacity=" + std::to_string(shown.capacity) +
                     " allocatable=" + std::to_string(shown.allocatable) +
@@ -237,6 +233,7 @@ std::vector<std::string> device_lines(const NodeView& view, const std::string& r
   if (found == view.resources.end()) return lines;
   for (const auto& [id, device] : found->second.devices) {
     std::vector<std::string> nodes;
+    nodes.reserve(device.numa_nodes.size());
     for (const std::int64_t node : device.numa_nodes) nodes.push_back(std::to_string(node));
     lines.push_back("listed " + id + (device.healthy ? " healthy" : " unhealthy") +
                     " numa=" + join(nodes, ","));
