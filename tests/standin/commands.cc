@@ -107,23 +107,6 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-void add_response_lines(const ContainerGrant& grant, std::vector<std::string>& lines) {
-  const auto add = [&](const std::string& kind, const std::string& fact) {
-    lines.push_back(join({kind, grant.name, fact}, " "));
-  };
-  const auto pair = [](const auto& entry) { return join({entry.first, entry.second}, "="); };
-  const ContainerResponse& response = grant.response;
-  for (const auto& entry : response.envs) add("env", pair(entry));
-  for (const Mount& mount : response.mounts) {
-    add("mount", join({mount.host_path, mount.container_path, mount.read_only ? "ro" : "rw"}, " "));
-  }
-  for (const DeviceNode& device : response.devices) {
-    add("device", join({device.host_path, device.container_path, device.permissions}, " "));
-  }
-  for (const auto& entry : response.annotations) add("annotation", pair(entry));
-  for (const std::string& name : response.cdi_devices) add("cdi", name);
-}
-
 }  // namespace
 
 Result<Limits> parse_limits(std::string_view text) {
@@ -203,6 +186,25 @@ std::vector<std::string> help_lines() {
   return lines;
 }
 
+std::vector<std::string> response_lines(const std::string& container,
+                                        const ContainerResponse& response) {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& kind, const std::string& fact) {
+    lines.push_back(join({kind, container, fact}, " "));
+  };
+  const auto pair = [](const auto& entry) { return join({entry.first, entry.second}, "="); };
+  for (const auto& entry : response.envs) add("env", pair(entry));
+  for (const Mount& mount : response.mounts) {
+    add("mount", join({mount.host_path, mount.container_path, mount.read_only ? "ro" : "rw"}, " "));
+  }
+  for (const DeviceNode& device : response.devices) {
+    add("device", join({device.host_path, device.container_path, device.permissions}, " "));
+  }
+  for (const auto& entry : response.annotations) add("annotation", pair(entry));
+  for (const std::string& name : response.cdi_devices) add("cdi", name);
+  return lines;
+}
+
 std::vector<std::string> grant_lines(const AdmissionResult& result) {
   std::vector<std::string> lines;
   for (const ContainerGrant& grant : result.containers) {
@@ -210,7 +212,8 @@ std::vector<std::string> grant_lines(const AdmissionResult& result) {
       lines.push_back("granted " + grant.name + " " + resource + " " +
                       join(IdList(ids.begin(), ids.end()), " "));
     }
-    add_response_lines(grant, lines);
+    const std::vector<std::string> more = response_lines(grant.name, grant.response);
+    lines.insert(lines.end(), more.begin(), more.end());
   }
   return lines;
 }

@@ -48,6 +48,8 @@ Result<Limits> parse_limits(std::string_view text);
 // One fact a line, for people and for grep:
 // "granted main nvidia.com/gpu id0 id1", "env main NAME=value", …
 std::vector<std::string> grant_lines(const AdmissionResult& result);
+std::vector<std::string> response_lines(const std::string& container,
+                                        const ContainerResponse& response);
 std::vector<std::string> node_lines(const NodeView& view);
 std::vector<std::string> device_lines(const NodeView& view, const std::string& resource);
 

@@ -71,6 +71,7 @@ class Commands {
   Status start(const Pod& pod) {
     const Result<ContainerResponse> started = kubelet_.start_container(pod, "main");
     if (!started) return started.error();
+    say_all(response_lines("main", *started));
     return Done{};
   }
 

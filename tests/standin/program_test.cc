@@ -106,7 +106,10 @@ class StandinProgram : public testing::Test {
 
 TEST_F(StandinProgram, TakesCommandsAndTellsEvents) {
   const auto program = run({});
-  ScriptedPlugin plugin(dir_.path("plugins"), "gpu.sock");
+  ScriptedPlugin plugin(dir_.path("plugins"), "gpu.sock", {.on_allocate = [](auto&, auto& answer) {
+                          (*answer.add_container_responses()->mutable_envs())["A"] = "b";
+                          return grpc::Status::OK;
+                        }});
   plugin.publish(healthy_devices(1));
   ASSERT_TRUE(plugin.register_as(kGpu).ok());
   ASSERT_TRUE(program->wait_for_line("^event: ListAndWatch .* devices=1 healthy=1$", kPatience));
@@ -126,7 +129,7 @@ TEST_F(StandinProgram, TakesCommandsAndTellsEvents) {
   answered("admit a nvidia.com/gpu=1", "^granted main nvidia.com/gpu id0$");
   answered("devices nvidia.com/gpu", "^listed id0 healthy numa=$");
   answered("admit b nvidia.com/gpu=1", "^error: UnexpectedAdmissionError: Allocate failed due to");
-  answered("start a", "^ok$");
+  answered("start a", "^env main A=b$");
   answered("remove a", "^event: Removed default/a$");
   answered("start a", "^error: there is no pod a$");
   answered("stop-stream nvidia.com/gpu", "^ok$");
