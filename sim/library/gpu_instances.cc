@@ -21,11 +21,16 @@ unsigned known_arguments(unsigned branch) {
   return branch < 595 ? 0x11 : 0x12;
 }
 
+// Before R550 a GPU tells of profiles only while the mode is on.
+bool tells_profiles(const Target& target) {
+  if (target.gpu.model.mig.empty()) return false;
+  return target.gpu.mig.enabled || target.call.branch() >= 550;
+}
+
 abi::Return find_by_argument(const Target& target, unsigned argument,
                              const GpuInstanceProfile*& profile) {
   if (argument >= known_arguments(target.call.branch())) return abi::kInvalidArgument;
-  // Before R550 a GPU tells of profiles only while the mode is on.
-  if (!target.gpu.mig.enabled && target.call.branch() < 550) return abi::kNotSupported;
+  if (!tells_profiles(target)) return abi::kNotSupported;
   const auto& profiles = target.gpu.model.mig.profiles;
   const auto found = std::ranges::find(profiles, argument, &GpuInstanceProfile::argument);
   if (found == profiles.end()) return abi::kNotSupported;
@@ -33,16 +38,16 @@ abi::Return find_by_argument(const Target& target, unsigned argument,
   return abi::kSuccess;
 }
 
-// By the id that the profile has, for a GPU with the mode on.
+// By the id that the profile has.
 abi::Return find_by_id(const Target& target, unsigned id, const GpuInstanceProfile*& profile) {
-  if (!target.gpu.mig.enabled) return abi::kNotSupported;
+  if (!tells_profiles(target)) return abi::kNotSupported;
   profile = find_profile(target.gpu.model.mig, id);
   return profile == nullptr ? abi::kInvalidArgument : abi::kSuccess;
 }
 
+// The version comes back as zero; a real driver does that here, and only here.
 void fill(layout::GpuInstanceProfileInfoV2& info, const GpuInstanceProfile& profile) {
-  info = {.version = layout::kGpuInstanceProfileInfoV2,
-          .id = profile.id,
+  info = {.id = profile.id,
           .slices = profile.slices,
           .instances = profile.instances,
           .multiprocessors = profile.multiprocessors,
@@ -194,7 +199,7 @@ abi::Return nvmlDeviceGetGpuInstanceById(abi::Device device, unsigned id,
                                          abi::GpuInstance* instance) {
   return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
     if (instance == nullptr) return abi::kInvalidArgument;
-    if (!target.gpu.mig.enabled) return abi::kNotSupported;
+    if (target.gpu.model.mig.empty()) return abi::kNotSupported;
     const auto found = std::ranges::find(target.gpu.mig.instances, id, &GpuInstance::id);
     if (found == target.gpu.mig.instances.end()) return abi::kNotFound;
     *instance = handle_of(target.call, target.gpu, *found);

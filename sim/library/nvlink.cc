@@ -15,12 +15,13 @@ using tranche::parse_number;
 
 namespace {
 
-// Runs the body for an existing link. A GPU without NVLink supports none of
-// these calls; a slot that is not wired is supported as little.
+// Runs the body for an existing link. A GPU without NVLink, or with none wired
+// (passed through alone, say), supports none of these calls; a single slot that
+// is not wired is supported as little.
 abi::Return on_link(std::string_view function, abi::Device device, unsigned link,
                     const std::function<abi::Return(Target&, const NvLink&)>& body) {
   return on_gpu(function, device, Need::kIdentity, [&](Target& target) -> abi::Return {
-    if (target.gpu.model.nvlinks == 0) return abi::kNotSupported;
+    if (target.gpu.links.empty()) return abi::kNotSupported;
     if (link >= target.gpu.model.nvlinks) return abi::kInvalidArgument;
     if (link >= target.gpu.links.size()) return abi::kNotSupported;
     return body(target, target.gpu.links[link]);

@@ -97,12 +97,19 @@ abi::Return nvmlDeviceGetMPSComputeRunningProcesses_v3(abi::Device device, unsig
 }
 
 // Every process has one sample, taken now. None newer than what the caller has
-// seen is NOT_FOUND, as is none at all.
+// seen is NOT_FOUND, as is none at all. Asked without an array, the answer is
+// the size of the driver's buffer, whatever is in it.
 abi::Return nvmlDeviceGetProcessUtilization(abi::Device device,
                                             layout::ProcessUtilizationSample* samples,
                                             unsigned* count, unsigned long long last_seen) {
   return on_gpu(__func__, device, Need::kWork, [&](Target& target) -> abi::Return {
     if (target.gpu.mig.enabled) return abi::kNotSupported;
+    if (count == nullptr) return abi::kInvalidArgument;
+    const auto most = static_cast<unsigned>(std::max<std::size_t>(72, target.gpu.processes.size()));
+    if (samples == nullptr) {
+      *count = most;
+      return abi::kInsufficientSize;
+    }
     const unsigned long long time = now_us();
     std::vector<layout::ProcessUtilizationSample> found;
     for (const Process& process : target.gpu.processes) {

@@ -76,8 +76,8 @@ extern "C" {
 
 abi::Return nvmlDeviceGetTopologyCommonAncestor(abi::Device a, abi::Device b, int* level) {
   return on_pair(__func__, a, b, [&](Target& target, const Gpu& other) -> abi::Return {
-    // The real library has no answer for a GPU and itself.
-    if (target.gpu.uuid == other.uuid) return abi::kInvalidArgument;
+    // There is no answer for a GPU and itself.
+    if (target.gpu.uuid == other.uuid) return abi::kNotSupported;
     return answer(level, level_number(level_between(target.world(), target.gpu, other)));
   });
 }
@@ -92,6 +92,7 @@ abi::Return nvmlDeviceGetTopologyNearestGpus(abi::Device device, int level, unsi
       if (level_number(level_between(target.world(), target.gpu, *other)) != level) continue;
       near.push_back(handle_of(target.call, *other));
     }
+    if (count == nullptr || (devices == nullptr && *count != 0)) return abi::kInvalidArgument;
     if (devices == nullptr) return answer(count, near.size());
     return copy_array<abi::Device>(near, count, devices);
   });
@@ -132,7 +133,8 @@ abi::Return nvmlDeviceGetP2PStatus(abi::Device a, abi::Device b, int what, int* 
     if (what < 0 || what > 4) return abi::kInvalidArgument;
     const bool linked = are_linked(target.gpu, other);
     const bool cut = target.gpu.mig.enabled || other.mig.enabled;
-    if (cut || (what == 2 && !linked)) return answer(status, 5);
+    const bool same = target.gpu.uuid == other.uuid;
+    if (same || cut || (what == 2 && !linked)) return answer(status, 5);
     const bool near = level_between(target.world(), target.gpu, other) != PcieLevel::kSystem;
     return answer(status, linked || near ? 0 : 3);
   });
