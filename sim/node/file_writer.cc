@@ -31,12 +31,14 @@ Status write_plain(const std::string& path, const PlainFile& file) {
 }
 
 // Folders that a removed file leaves empty go with it, as those of the kernel
-// do; those of the root itself stay.
-void remove_with_empty_folders(const std::string& root, const std::string& path) {
+// do, unless they are to stay.
+void remove_with_empty_folders(const std::string& root, const std::string& path,
+                               const HostFiles& staying) {
   std::error_code ignored;
   fs::remove_all(below(root, path), ignored);
   for (fs::path folder = fs::path(path).parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
+    if (staying.contains(folder.string())) return;
     if (!fs::remove(below(root, folder.string()), ignored) || ignored) return;
   }
 }
@@ -45,13 +47,17 @@ void remove_with_empty_folders(const std::string& root, const std::string& path)
 
 Status FileWriter::replace(const HostFiles& before, const HostFiles& after) const {
   for (const auto& [path, file] : before) {
-    if (!after.contains(path)) remove_with_empty_folders(root_, path);
+    if (!after.contains(path)) remove_with_empty_folders(root_, path, after);
   }
+  std::string folder;  // the last that was made: neighbours in the map share one
   for (const auto& [path, file] : after) {
     const auto old = before.find(path);
     if (old != before.end() && old->second == file) continue;
     const std::string target = below(root_, path);
-    if (Status made = make_directories(parent_of(target)); !made) return made;
+    if (std::string parent = parent_of(target); parent != folder) {
+      if (Status made = make_directories(parent); !made) return made;
+      folder = std::move(parent);
+    }
     if (Status written = write(target, file); !written) return written;
   }
   return Done{};
@@ -96,6 +102,12 @@ Status FileWriter::copy_library(const std::string& path) const {
     return Error{ErrorCode::kUnavailable,
                  "copying the driver library from '" + source + "': " + error.message()};
   }
+  return Done{};
+}
+
+Status FileWriter::remember_plain_files(const std::string& mark) const {
+  if (options_.plain_files) return write_plain(mark, {.content = ""});
+  ::unlink(mark.c_str());
   return Done{};
 }
 

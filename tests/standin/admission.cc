@@ -35,8 +35,9 @@ Error not_in_cache(const std::string& resource) {
 }
 
 AdmissionResult rejection(const Error& error) {
-  if (error.code == ErrorCode::kInternal)
+  if (error.code == ErrorCode::kInternal) {
     return {.reason = "KubeletPanic", .message = error.message};
+  }
   return {.reason = "UnexpectedAdmissionError",
           .message = "Allocate failed due to " + error.message + ", which is unexpected"};
 }
@@ -111,21 +112,21 @@ void Admission::offer_or_keep(const Pod& pod, const Container& container, Reusab
 
 Status Admission::allocate_resources(const Pod& pod, const Container& container,
                                      const Reusable& reusable) {
-  bool has_freed = false;
+  const std::vector<std::string> resources = plugin_resources(container);
+  if (resources.empty()) return Done{};
+  const std::set<std::string> active = parts_.active_uids();
+  parts_.state.update([&](NodeState& state) { free_inactive(state, active); });
+
   bool has_allocated = false;
-  for (const std::string& resource : plugin_resources(container)) {
-    if (!std::exchange(has_freed, true)) {
-      const std::set<std::string> active = parts_.active_uids();
-      parts_.state.update([&](NodeState& state) { free_inactive(state, active); });
-    }
+  for (const std::string& resource : resources) {
+    ChoiceRequest request{.pod_uid = pod.uid,
+                          .container = container.name,
+                          .resource = resource,
+                          .required = container.limits.at(resource),
+                          .affinity = container.numa_affinity};
     const auto offered = reusable.find(resource);
-    const Result<bool> allocated =
-        allocate_resource({.pod_uid = pod.uid,
-                           .container = container.name,
-                           .resource = resource,
-                           .required = container.limits.at(resource),
-                           .reusable = offered == reusable.end() ? Ids{} : offered->second,
-                           .affinity = container.numa_affinity});
+    if (offered != reusable.end()) request.reusable = offered->second;
+    const Result<bool> allocated = allocate_resource(request);
     if (!allocated) return allocated.error();
     has_allocated |= *allocated;
   }
@@ -161,18 +162,18 @@ Result<bool> Admission::allocate_resource(const ChoiceRequest& request) {
 }
 
 Result<Ids> Admission::choose(const ChoiceRequest& request) {
-  Result<Choice> begun = parts_.state.update([&](NodeState& state) {
+  const Result<Choice> begun = parts_.state.update([&](NodeState& state) {
     Result<Choice> choice = begin_choice(state, request, parts_.random);
     if (choice) reserve(state, request.resource, choice->picked);
     return choice;
   });
   if (!begun) return begun.error();
-  if (!begun->question) return std::move(begun->picked);
+  const std::optional<PreferenceQuestion>& question = begun->question;
+  if (!question) return begun->picked;
 
-  const Result<Ids> preferred = ask_preference(request.resource, *begun->question);
+  const Result<Ids> preferred = ask_preference(request.resource, *question);
   if (!preferred) return preferred.error();
-  Result<Ids> chosen =
-      finish_choice(std::move(*begun), *preferred, request.required, parts_.random);
+  Result<Ids> chosen = finish_choice(*begun, *preferred, request.required, parts_.random);
   if (chosen) {
     parts_.state.update([&](NodeState& state) { reserve(state, request.resource, *chosen); });
   }

@@ -46,6 +46,7 @@ std::string go_dump_map(const Map& map, KeyText key_text) {
 
 std::string go_dump(const Entry& entry) {
   std::vector<std::string> bytes;
+  bytes.reserve(entry.response.size());
   for (const char c : entry.response) {
     bytes.push_back(std::to_string(static_cast<unsigned char>(c)));
   }
@@ -112,14 +113,11 @@ Content content_from_json(const Json& data) {
 
 Content content_of(const Checkpoint& checkpoint) {
   Content content{std::nullopt, checkpoint.registered};
-  for (const auto& [uid, containers] : checkpoint.pods) {
-    for (const auto& [container, resources] : containers) {
-      for (const auto& [resource, allocation] : resources) {
-        if (!content.entries) content.entries.emplace();
-        content.entries->push_back({uid, container, resource, allocation.devices,
-                                    to_wire(allocation.response).SerializeAsString()});
-      }
-    }
+  for (const Holding& holding : holdings_of(checkpoint.pods)) {
+    if (!content.entries) content.entries.emplace();
+    content.entries->push_back({holding.pod_uid, holding.container, holding.resource,
+                                holding.allocation->devices,
+                                to_wire(holding.allocation->response).SerializeAsString()});
   }
   return content;
 }

@@ -41,13 +41,13 @@ Checkpoint full() {
   return checkpoint;
 }
 
-TEST(Checkpoint, IsWrittenByteForByteAsByTheKubelet) {
+TEST(StandinCheckpoint, IsWrittenByteForByteAsByTheKubelet) {
   EXPECT_EQ(encode_checkpoint({}), kEmpty);
   EXPECT_EQ(encode_checkpoint({{}, {{kGpu, {}}}}), kWithoutDevices);
   EXPECT_EQ(encode_checkpoint(full()), kFull);
 }
 
-TEST(Checkpoint, IsReadFromTheKubeletsText) {
+TEST(StandinCheckpoint, IsReadFromTheKubeletsText) {
   for (const auto& [text, expected] :
        {std::pair{kEmpty, Checkpoint{}},
         {kWithoutDevices, Checkpoint{{}, {{kGpu, {}}}}},
@@ -59,7 +59,7 @@ TEST(Checkpoint, IsReadFromTheKubeletsText) {
   }
 }
 
-TEST(Checkpoint, IsRefusedWhereTheChecksumDoesNotFit) {
+TEST(StandinCheckpoint, IsRefusedWhereTheChecksumDoesNotFit) {
   std::string text(kFull);
   text.replace(text.find("GPU-2"), 5, "GPU-3");
   const auto read = decode_checkpoint(text);
@@ -67,20 +67,20 @@ TEST(Checkpoint, IsRefusedWhereTheChecksumDoesNotFit) {
   EXPECT_THAT(read.error().message, HasSubstr("checkpoint is corrupted: the checksum is not"));
 }
 
-TEST(Checkpoint, IsRefusedWhereItIsNotOne) {
+TEST(StandinCheckpoint, IsRefusedWhereItIsNotOne) {
   for (const std::string_view text :
        {"", "{", "[]", "{}", R"({"Data":{},"Checksum":1})", R"({"Data":{"PodDeviceEntries":1}})"}) {
     EXPECT_FALSE(decode_checkpoint(text)) << text;
   }
 }
 
-TEST(Checkpoint, HoldsTheHealthyDevicesOfEachResource) {
+TEST(StandinCheckpoint, HoldsTheHealthyDevicesOfEachResource) {
   NodeState state;
   apply_list(state, kGpu, {{"a", "Healthy", {}}, {"b", "Unhealthy", {}}});
   EXPECT_EQ(checkpoint_of(state), (Checkpoint{{}, {{kGpu, {"a"}}}}));
 }
 
-TEST(CheckpointFile, IsForTheKubeletsEyesOnly) {
+TEST(StandinCheckpointFile, IsForTheKubeletsEyesOnly) {
   const TempDir dir;
   CheckpointFile file(dir.path());
   EXPECT_EQ(file.read().error().code, ErrorCode::kNotFound);
@@ -91,7 +91,7 @@ TEST(CheckpointFile, IsForTheKubeletsEyesOnly) {
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
-TEST(CheckpointFile, IsNotWrittenByADeadProcess) {
+TEST(StandinCheckpointFile, IsNotWrittenByADeadProcess) {
   const TempDir dir;
   CheckpointFile file(dir.path());
   file.close();

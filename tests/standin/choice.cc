@@ -25,10 +25,10 @@ Ids united(Ids a, const Ids& b) {
   return a;
 }
 
-const Ids& find_or_none(const std::map<std::string, Ids>& sets, const std::string& resource) {
-  static const Ids kNone;
-  const auto found = sets.find(resource);
-  return found == sets.end() ? kNone : found->second;
+Ids available_devices(const NodeState& state, const std::string& resource) {
+  const Ids& healthy = state.healthy.at(resource);
+  const auto allocated = state.allocated.find(resource);
+  return allocated == state.allocated.end() ? healthy : minus(healthy, allocated->second);
 }
 
 // Picks from `pool` until the choice is complete or the pool is empty.
@@ -106,8 +106,7 @@ Result<Choice> begin_choice(const NodeState& state, const ChoiceRequest& request
   pick_from(choice, request.reusable, random);
   if (choice.is_complete()) return choice;
 
-  const Ids available = minus(find_or_none(state.healthy, request.resource),
-                              find_or_none(state.allocated, request.resource));
+  const Ids available = available_devices(state, request.resource);
   if (static_cast<std::int64_t>(available.size()) < choice.needed) {
     return refused("requested number of devices unavailable for " + request.resource +
                    ". Requested: " + std::to_string(choice.needed) +

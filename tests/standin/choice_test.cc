@@ -154,7 +154,7 @@ TEST(SplitByAffinity, CountsADeviceOnTwoNodesAsAlignedWithEither) {
   EXPECT_THAT(parts.unaligned, ElementsAre("one"));
 }
 
-TEST(Random, GivesTheSameOrderForTheSameSeed) {
+TEST(StandinRandom, GivesTheSameOrderForTheSameSeed) {
   const Ids ids = {"a", "b", "c", "d", "e", "f", "g", "h"};
   EXPECT_EQ(Random(7).shuffled(ids), Random(7).shuffled(ids));
   EXPECT_NE(Random(7).shuffled(ids), Random(8).shuffled(ids));

@@ -264,6 +264,14 @@ bool Kubelet::break_stream(const std::string& resource) {
   return running && running->sessions.break_stream(resource);
 }
 
+void Kubelet::hold_stream_ends() {
+  if (const std::shared_ptr<Life> running = life()) running->sessions.hold_stream_ends();
+}
+
+void Kubelet::release_stream_ends() {
+  if (const std::shared_ptr<Life> running = life()) running->sessions.release_stream_ends();
+}
+
 std::shared_ptr<Kubelet::Life> Kubelet::life() const {
   const std::lock_guard lock(mutex_);
   return life_;

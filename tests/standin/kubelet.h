@@ -109,6 +109,13 @@ class Kubelet {
   // Cuts the resource's stream from this side. False: it has none.
   bool break_stream(const std::string& resource);
 
+  // From here on the ends of streams go unnoticed until they are released, so
+  // that a plugin which registers again at once loses its new connection to the
+  // end of its old one. In the real kubelet (up to 1.36) this is a matter of
+  // microseconds, and happens.
+  void hold_stream_ends();
+  void release_stream_ends();
+
   Transcript& transcript() { return transcript_; }
   std::string socket_path() const;
 

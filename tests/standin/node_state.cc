@@ -49,6 +49,13 @@ bool has_expired(const Endpoint& endpoint, Clock::time_point now, std::chrono::m
   return endpoint.stopped_at && now - *endpoint.stopped_at > grace;
 }
 
+void add_holdings(const std::string& uid, const std::string& container,
+                  const ContainerAllocations& resources, std::vector<Holding>& holdings) {
+  for (const auto& [resource, allocation] : resources) {
+    holdings.push_back({uid, container, resource, &allocation});
+  }
+}
+
 std::int64_t count(const std::map<std::string, Ids>& sets, const std::string& resource) {
   const auto found = sets.find(resource);
   return found == sets.end() ? 0 : static_cast<std::int64_t>(found->second.size());
@@ -129,12 +136,8 @@ void free_inactive(NodeState& state, const std::set<std::string>& active_uids) {
 
 void recount_allocated(NodeState& state) {
   state.allocated.clear();
-  for (const auto& [uid, containers] : state.pods) {
-    for (const auto& [container, resources] : containers) {
-      for (const auto& [resource, allocation] : resources) {
-        state.allocated[resource].merge(ids_of(allocation.devices));
-      }
-    }
+  for (const Holding& holding : holdings_of(state.pods)) {
+    state.allocated[holding.resource].merge(ids_of(holding.allocation->devices));
   }
 }
 
@@ -146,6 +149,16 @@ Ids ids_of(const DevicesPerNuma& devices) {
   Ids ids;
   for (const auto& [node, list] : devices) ids.insert(list.begin(), list.end());
   return ids;
+}
+
+std::vector<Holding> holdings_of(const AllocationsByPod& pods) {
+  std::vector<Holding> holdings;
+  for (const auto& [uid, containers] : pods) {
+    for (const auto& [container, resources] : containers) {
+      add_holdings(uid, container, resources, holdings);
+    }
+  }
+  return holdings;
 }
 
 const Allocation* find_allocation(const NodeState& state, const std::string& pod_uid,

@@ -105,6 +105,15 @@ bool is_plugin_resource(const NodeState& state, const std::string& resource);
 // All ids of an allocation, each once.
 Ids ids_of(const DevicesPerNuma& devices);
 
+// Every allocation of every pod, in order.
+struct Holding {
+  std::string pod_uid;
+  std::string container;
+  std::string resource;
+  const Allocation* allocation = nullptr;  // in the map it was taken from
+};
+std::vector<Holding> holdings_of(const AllocationsByPod& pods);
+
 // What the container was given of the resource; null when nothing yet.
 const Allocation* find_allocation(const NodeState& state, const std::string& pod_uid,
                                   const std::string& container, const std::string& resource);

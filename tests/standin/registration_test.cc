@@ -355,6 +355,30 @@ TEST_F(Standin, CanCutAStreamFromItsOwnSide) {
   EXPECT_FALSE(kubelet_->break_stream("example.com/unknown"));
 }
 
+TEST_F(Standin, DisconnectsAPluginThatRegistersBeforeItsStreamsEndIsNoticed) {
+  start();
+  const auto plugin = registered("gpu.sock", 2);
+  kubelet_->hold_stream_ends();
+  ASSERT_TRUE(kubelet_->break_stream(kGpu));
+  ASSERT_TRUE(plugin->wait_for_ended_streams(1, kPatience));
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 2);
+  // With a new socket, too: 1.36 goes by the resource's name alone.
+  const auto again = registered("again.sock", 3);
+  kubelet_->release_stream_ends();
+  EXPECT_TRUE(wait_for_devices(0));
+  EXPECT_TRUE(again->wait_for_ended_streams(1, kPatience));
+}
+
+TEST_F(Standin, StopsWhileStreamEndsAreHeld) {
+  start();
+  const auto plugin = registered("gpu.sock", 2);
+  kubelet_->hold_stream_ends();
+  ASSERT_TRUE(kubelet_->break_stream(kGpu));
+  ASSERT_TRUE(wait_for_event(EventKind::kListAndWatchEnded));
+  kubelet_->stop();
+  EXPECT_TRUE(kubelet_->transcript().calls(EventKind::kDisconnected).empty());
+}
+
 TEST_F(Standin, EndsAllStreamsWhenItStops) {
   start();
   const auto plugin = registered("gpu.sock", 2);

@@ -144,7 +144,7 @@ TEST(RpcErrorText, ReadsAsInTheKubelet) {
             "rpc error: code = Code(20) desc = odd");
 }
 
-TEST(Wire, KeepsAResponseOnItsWayThroughAMessage) {
+TEST(StandinWire, KeepsAResponseOnItsWayThroughAMessage) {
   const ContainerResponse response{.envs = {{"A", "1"}},
                                    .mounts = {{"/in", "/out", true}},
                                    .devices = {{"/dev/x", "/dev/y", "rwm"}},
@@ -153,7 +153,7 @@ TEST(Wire, KeepsAResponseOnItsWayThroughAMessage) {
   EXPECT_EQ(from_wire(to_wire(response)), response);
 }
 
-TEST(Base64, GivesBackWhatItWasGiven) {
+TEST(StandinBase64, GivesBackWhatItWasGiven) {
   for (const std::string text : {"", "f", "fo", "foo", "foob", "fooba", "foobar"}) {
     EXPECT_EQ(from_base64(to_base64(text)), text);
   }

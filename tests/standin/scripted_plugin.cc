@@ -29,6 +29,7 @@ v1beta1::ListAndWatchResponse message_of(const std::vector<Device>& devices) {
 
 std::vector<Device> healthy_devices(int count) {
   std::vector<Device> devices;
+  devices.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) devices.push_back({"id" + std::to_string(i), "Healthy", {}});
   return devices;
 }

@@ -69,8 +69,27 @@ bool Sessions::break_stream(const std::string& resource) {
   return true;
 }
 
+void Sessions::hold_stream_ends() {
+  const std::lock_guard lock(mutex_);
+  holds_stream_ends_ = true;
+}
+
+void Sessions::release_stream_ends() {
+  {
+    const std::lock_guard lock(mutex_);
+    holds_stream_ends_ = false;
+  }
+  released_.notify_all();
+}
+
+void Sessions::wait_until_released() {
+  std::unique_lock lock(mutex_);
+  released_.wait(lock, [&] { return !holds_stream_ends_; });
+}
+
 void Sessions::close() {
   is_closed_ = true;
+  release_stream_ends();
   std::map<ClientId, std::shared_ptr<PluginClient>> clients;
   {
     const std::lock_guard lock(mutex_);
@@ -183,6 +202,8 @@ void Sessions::end(const PluginClient& client, const Error& why) {
   Event ended = event_of(EventKind::kListAndWatchEnded, client);
   ended.error = why.message;
   transcript_.add(std::move(ended));
+  wait_until_released();
+  if (is_closed_) return;
 
   std::shared_ptr<PluginClient> disconnected;
   {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,11 @@ class Sessions {
   // Cuts the stream of the resource's newest connection. False: it has none.
   bool break_stream(const std::string& resource);
 
+  // Between the end of a stream and the moment when the kubelet looks whose it
+  // was, a new registration can slip in. This stretches that moment.
+  void hold_stream_ends();
+  void release_stream_ends();
+
   // Ends all connections, and lets no session change anything any more. Those
   // that are not answered yet still must be: join() waits for that.
   void close();
@@ -69,6 +75,7 @@ class Sessions {
   Result<PluginOptions> ask_options(PendingRegistration& registration, PluginClient& client);
   void take_list(const PluginClient& client, const std::vector<Device>& devices);
   void end(const PluginClient& client, const Error& why);
+  void wait_until_released();
 
   const SessionOptions options_;
   GuardedState& state_;
@@ -82,6 +89,8 @@ class Sessions {
   ClientTable table_;
   std::map<ClientId, std::shared_ptr<PluginClient>> clients_;
   std::vector<std::thread> threads_;
+  bool holds_stream_ends_ = false;
+  std::condition_variable released_;
 };
 
 }  // namespace tranche::standin

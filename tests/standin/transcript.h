@@ -100,7 +100,7 @@ class Transcript {
 
  private:
   struct Entry {
-    Number number;
+    Number number = 0;
     std::chrono::steady_clock::time_point began;
   };
 
