@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LiveWorld follows the world's file: every look at it is the file's latest
+// content, at the price of one stat() when nothing changed.
+//
+// Thread-safe.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sim/world/world.h"
+
+namespace tranche::sim {
+
+using Snapshot = std::shared_ptr<const World>;
+
+class LiveWorld {
+ public:
+  explicit LiveWorld(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+
+  // The world as it is now.
+  Result<Snapshot> now();
+
+  // Returns when the world is no longer `seen` or cannot be read, at `until` at
+  // the latest.
+  using Time = std::chrono::steady_clock::time_point;
+  void wait(const Snapshot& seen, Time until);
+
+ private:
+  // Which content the file has. While its descriptor is open, no other file can
+  // get its inode number, so equal stamps mean equal content.
+  struct Stamp {
+    dev_t device = 0;
+    ino_t inode = 0;
+    off_t size = 0;
+    timespec modified{};
+    bool operator==(const Stamp& other) const;
+  };
+
+  std::optional<Stamp> stamp_now() const;
+  Result<Snapshot> load(std::unique_lock<std::mutex>& lock);
+
+  const std::string path_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  UniqueFd file_;
+  std::optional<Stamp> stamp_;
+  std::optional<Result<Snapshot>> loaded_;
+};
+
+}  // namespace tranche::sim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver package's files. They are dummies with the right names: what looks
+// for them goes by name, and none of it loads one but the management library.
+#include <array>
+#include <string>
+
+#include "sim/node/host_file_parts.h"
+
+namespace tranche::sim {
+namespace {
+
+const std::string kLibraries = "/usr/lib/x86_64-linux-gnu";
+
+PlainFile dummy(const std::string& path) { return {"simulated driver file: " + path + "\n", 0755}; }
+
+void add_dummy(HostFiles& files, const std::string& path) { files[path] = dummy(path); }
+
+// libx.so.<version>, with libx.so.1 and libx.so beside it where asked.
+void add_library(HostFiles& files, const std::string& name, const std::string& version,
+                 bool has_soname, bool has_plain) {
+  const std::string file = name + "." + version;
+  add_dummy(files, kLibraries + "/" + file);
+  if (has_soname) files[kLibraries + "/" + name + ".1"] = SymLink{file};
+  if (has_plain) files[kLibraries + "/" + name] = SymLink{has_soname ? name + ".1" : file};
+}
+
+void add_libraries(HostFiles& files, const std::string& version) {
+  for (const char* name :
+       {"libcuda.so", "libnvidia-opencl.so", "libnvidia-ptxjitcompiler.so", "libnvidia-nvvm.so",
+        "libnvcuvid.so", "libnvidia-encode.so", "libnvidia-opticalflow.so", "libnvidia-fbc.so",
+        "libnvidia-cfg.so", "libnvidia-allocator.so", "libnvidia-ngx.so", "libnvoptix.so",
+        "libcudadebugger.so", "libGLESv1_CM_nvidia.so", "libGLESv2_nvidia.so",
+        "libnvidia-sandboxutils.so"}) {
+    const bool plain =
+        std::string(name).starts_with("libcuda.so") || std::string(name).starts_with("libnvidia-");
+    add_library(files, name, version, true, plain);
+  }
+  for (const char* name :
+       {"libnvidia-eglcore.so", "libnvidia-glcore.so", "libnvidia-glsi.so",
+        "libnvidia-glvkspirv.so", "libnvidia-gpucomp.so", "libnvidia-rtcore.so", "libnvidia-tls.so",
+        "libnvidia-pkcs11-openssl3.so", "libnvidia-pkcs11.so", "libnvidia-vksc-core.so"}) {
+    add_library(files, name, version, false, false);
+  }
+  for (const char* name : {"libEGL_nvidia.so", "libGLX_nvidia.so"}) {
+    add_dummy(files, kLibraries + "/" + name + "." + version);
+    files[kLibraries + "/" + name + ".0"] = SymLink{std::string(name) + "." + version};
+  }
+  files[kLibraries + "/libGLX_indirect.so.0"] = SymLink{"libGLX_nvidia.so." + version};
+  add_dummy(files, kLibraries + "/vdpau/libvdpau_nvidia.so." + version);
+  files[kLibraries + "/vdpau/libvdpau_nvidia.so.1"] = SymLink{"libvdpau_nvidia.so." + version};
+  files[kLibraries + "/gbm/nvidia-drm_gbm.so"] = SymLink{"../libnvidia-allocator.so." + version};
+  add_dummy(files, kLibraries + "/libnvidia-egl-wayland.so.1.1.20");
+  files[kLibraries + "/libnvidia-egl-wayland.so.1"] = SymLink{"libnvidia-egl-wayland.so.1.1.20"};
+  add_dummy(files, kLibraries + "/libnvidia-egl-gbm.so.1.1.2");
+  files[kLibraries + "/libnvidia-egl-gbm.so.1"] = SymLink{"libnvidia-egl-gbm.so.1.1.2"};
+}
+
+// The one library that is real.
+void add_management_library(HostFiles& files, const std::string& version) {
+  files[kLibraries + "/libnvidia-ml.so." + version] = DriverLibrary{};
+  files[kLibraries + "/libnvidia-ml.so.1"] = SymLink{"libnvidia-ml.so." + version};
+  files[kLibraries + "/libnvidia-ml.so"] = SymLink{"libnvidia-ml.so.1"};
+}
+
+void add_xorg(HostFiles& files, const std::string& version) {
+  const std::string modules = kLibraries + "/nvidia/xorg";
+  add_dummy(files, modules + "/nvidia_drv.so");
+  add_dummy(files, modules + "/libglxserver_nvidia.so." + version);
+  files[modules + "/libglxserver_nvidia.so"] = SymLink{"libglxserver_nvidia.so." + version};
+  add_dummy(files, "/usr/share/X11/xorg.conf.d/10-nvidia.conf");
+}
+
+void add_registrations(HostFiles& files) {
+  const auto icd = [](const std::string& library) {
+    return PlainFile{
+        "{\n  \"file_format_version\": \"1.0.0\",\n  \"ICD\": {\n    \"library_path\": \"" +
+        library + "\"\n  }\n}\n"};
+  };
+  files["/usr/share/glvnd/egl_vendor.d/10_nvidia.json"] = icd("libEGL_nvidia.so.0");
+  files["/usr/share/egl/egl_external_platform.d/10_nvidia_wayland.json"] =
+      icd("libnvidia-egl-wayland.so.1");
+  files["/usr/share/egl/egl_external_platform.d/15_nvidia_gbm.json"] =
+      icd("libnvidia-egl-gbm.so.1");
+  files["/usr/share/vulkan/icd.d/nvidia_icd.json"] = icd("libGLX_nvidia.so.0");
+  files["/usr/share/vulkan/implicit_layer.d/nvidia_layers.json"] = icd("libGLX_nvidia.so.0");
+  files["/etc/OpenCL/vendors/nvidia.icd"] = PlainFile{"libnvidia-opencl.so.1\n"};
+  files["/usr/share/nvidia/nvoptix.bin"] = dummy("nvoptix.bin");
+}
+
+}  // namespace
+
+void add_driver_files(HostFiles& files, const World& world) {
+  const std::string& version = world.driver.version;
+  add_management_library(files, version);
+  add_libraries(files, version);
+  add_xorg(files, version);
+  add_registrations(files);
+  for (const char* program :
+       {"nvidia-smi", "nvidia-debugdump", "nvidia-persistenced", "nvidia-cuda-mps-control",
+        "nvidia-cuda-mps-server", "nvidia-imex", "nvidia-imex-ctl", "nvidia-modprobe"}) {
+    add_dummy(files, std::string("/usr/bin/") + program);
+  }
+  for (const char* firmware : {"gsp_ga10x.bin", "gsp_tu10x.bin"}) {
+    add_dummy(files, "/lib/firmware/nvidia/" + version + "/" + firmware);
+  }
+}
+
+}  // namespace tranche::sim

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/world/changes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "nvml/abi.h"
+#include "sim/world/record.h"
+#include "sim/world/uuid.h"
+
+namespace tranche::sim {
+namespace {
+
+namespace abi = nvml::abi;
+
+Error refused(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
+
+// A change of one GPU that may record things in its world.
+Change on_gpu(GpuRef ref, std::function<Status(World&, Gpu&)> edit) {
+  return [ref = std::move(ref), edit = std::move(edit)](World world) -> Result<World> {
+    const Result<std::size_t> position = ref.position_in(world);
+    if (!position) return position.error();
+    // Edited apart from the world, which the edit may write records into.
+    Gpu gpu = world.gpus[*position];
+    if (Status edited = edit(world, gpu); !edited) return edited.error();
+    world.gpus[*position] = std::move(gpu);
+    return world;
+  };
+}
+
+// The counter restarts, so it is below what it was, however often this happens.
+std::uint64_t restarted(std::uint64_t energy_mj) {
+  constexpr std::uint64_t kFirst = 1000;
+  return energy_mj > kFirst ? kFirst : energy_mj / 2;
+}
+
+// What a GPU that the driver takes anew has lost and kept.
+void restart(World& world, Gpu& gpu) {
+  gpu.state = Gpu::State::kPresent;
+  ++gpu.generation;
+  gpu.processes.clear();
+  gpu.compute_mode = 0;
+  gpu.mig.enabled = gpu.mig.pending;
+  gpu.mig.instances.clear();
+  Vitals& vitals = gpu.vitals;
+  vitals.energy_mj = restarted(vitals.energy_mj);
+  vitals.ecc_volatile = {};
+  vitals.pcie_replays = 0;
+  // A reset is when a pending remap takes effect.
+  if (vitals.remap_pending) ++vitals.remaps_uncorrectable;
+  vitals.remap_pending = false;
+  vitals.retired_pending = false;
+  record_recovery_action(world, gpu, 0);
+}
+
+void record_mig_change(World& world, const Gpu& gpu) {
+  add_event(world, {.gpu = gpu.uuid, .type = abi::kEventMigConfigChange});
+}
+
+Change add_fault(CallFault fault, std::optional<GpuRef> gpu) {
+  return [fault = std::move(fault), gpu = std::move(gpu)](World world) mutable -> Result<World> {
+    if (!fault.call.starts_with("nvml")) {
+      return refused("'" + fault.call + "' is no function of the driver's library: nvml…");
+    }
+    if (gpu) {
+      const Result<std::size_t> position = gpu->position_in(world);
+      if (!position) return position.error();
+      fault.gpu = world.gpus[*position].uuid;
+    }
+    fault.number = world.next_number++;
+    world.faults.push_back(fault);
+    return world;
+  };
+}
+
+Change set_state(GpuRef gpu, Gpu::State state) {
+  return on_gpu(std::move(gpu), [state](World&, Gpu& each) -> Status {
+    each.state = state;
+    return Done{};
+  });
+}
+
+}  // namespace
+
+Change all_of(std::vector<Change> changes) {
+  return [changes = std::move(changes)](World world) -> Result<World> {
+    for (const Change& change : changes) {
+      Result<World> next = change(std::move(world));
+      if (!next) return next;
+      world = std::move(*next);
+    }
+    return world;
+  };
+}
+
+Result<std::size_t> GpuRef::position_in(const World& world) const {
+  for (std::size_t i = 0; i < world.gpus.size(); ++i) {
+    const Gpu& gpu = world.gpus[i];
+    const auto* position = std::get_if<unsigned>(&what_);
+    const auto* uuid = std::get_if<GpuUuid>(&what_);
+    const auto* pci = std::get_if<PciAddress>(&what_);
+    if ((position != nullptr && *position == i) || (uuid != nullptr && *uuid == gpu.uuid) ||
+        (pci != nullptr && *pci == gpu.pci)) {
+      return i;
+    }
+  }
+  return Error{ErrorCode::kNotFound, "the world has no such GPU; it has " +
+                                         std::to_string(world.gpus.size()) + ", counted from 0"};
+}
+
+Result<GpuRef> parse_gpu_ref(std::string_view text) {
+  if (const auto position = parse_number<unsigned>(text)) return GpuRef(*position);
+  if (text.starts_with("GPU-")) return GpuRef(GpuUuid(std::string(text)));
+  if (const auto pci = parse_pci_address(text)) return GpuRef(*pci);
+  return refused("'" + std::string(text) +
+                 "' is no GPU: give its place (3), its uuid (GPU-…) or its PCI address");
+}
+
+Change edit_gpu(GpuRef gpu, std::function<void(Gpu&)> edit) {
+  return on_gpu(std::move(gpu), [edit = std::move(edit)](World&, Gpu& each) -> Status {
+    edit(each);
+    return Done{};
+  });
+}
+
+Change raise_xid(GpuRef gpu, Xid xid) {
+  return on_gpu(std::move(gpu), [xid = std::move(xid)](World& world, Gpu& each) -> Status {
+    record_xid(world, each, xid);
+    return Done{};
+  });
+}
+
+Change raise_event(GpuRef gpu, std::uint64_t type, std::uint64_t data) {
+  return on_gpu(std::move(gpu), [type, data](World& world, Gpu& each) -> Status {
+    add_event(world, {.gpu = each.uuid, .type = type, .data = data});
+    return Done{};
+  });
+}
+
+Change log_line(std::string text) {
+  return [text = std::move(text)](World world) -> Result<World> {
+    add_log(world, text);
+    return world;
+  };
+}
+
+Change lose(GpuRef gpu) { return set_state(std::move(gpu), Gpu::State::kLost); }
+
+Change fall_off(GpuRef gpu) {
+  return on_gpu(std::move(gpu), [](World& world, Gpu& each) -> Status {
+    each.state = Gpu::State::kOffBus;
+    record_xid(world, each, {.number = 79});
+    return Done{};
+  });
+}
+
+Change require_reset(GpuRef gpu) {
+  return on_gpu(std::move(gpu), [](World& world, Gpu& each) -> Status {
+    each.state = Gpu::State::kResetRequired;
+    record_recovery_action(world, each, abi::kRecoveryGpuReset);
+    return Done{};
+  });
+}
+
+Change come_back(GpuRef gpu) {
+  return on_gpu(std::move(gpu), [](World& world, Gpu& each) -> Status {
+    restart(world, each);
+    return Done{};
+  });
+}
+
+Change reset(GpuRef gpu) {
+  return on_gpu(std::move(gpu), [](World& world, Gpu& each) -> Status {
+    if (each.state == Gpu::State::kOffBus)
+      return refused("a GPU that is off the bus cannot be reset");
+    restart(world, each);
+    return Done{};
+  });
+}
+
+Change uncorrectable_ecc(GpuRef gpu) {
+  return on_gpu(std::move(gpu), [](World& world, Gpu& each) -> Status {
+    if (!each.model.ecc) return refused(each.model.name + " has no ECC");
+    ++each.vitals.ecc_volatile.uncorrected;
+    ++each.vitals.ecc_aggregate.uncorrected;
+    if (each.model.remaps_rows) {
+      each.vitals.remap_pending = true;
+    } else {
+      each.vitals.retired_pending = true;
+    }
+    add_event(world, {.gpu = each.uuid, .type = abi::kEventDoubleBitEcc});
+    record_xid(world, each, {.number = 48});
+    record_recovery_action(world, each, abi::kRecoveryGpuReset);
+    return Done{};
+  });
+}
+
+Change set_recovery_action(GpuRef gpu, unsigned action) {
+  return on_gpu(std::move(gpu), [action](World& world, Gpu& each) -> Status {
+    record_recovery_action(world, each, action);
+    return Done{};
+  });
+}
+
+Change set_mig(GpuRef gpu, std::vector<WantedInstance> layout) {
+  return on_gpu(std::move(gpu), [layout = std::move(layout)](World& world, Gpu& each) -> Status {
+    Result<std::vector<GpuInstance>> instances = lay_out(each, world.driver, layout);
+    if (!instances) return instances.error();
+    each.mig = {.enabled = true, .pending = true, .instances = std::move(*instances)};
+    record_mig_change(world, each);
+    return Done{};
+  });
+}
+
+Change remove_mig_device(GpuRef gpu, unsigned index) {
+  return on_gpu(std::move(gpu), [index](World& world, Gpu& each) -> Status {
+    for (auto instance = each.mig.instances.begin(); instance != each.mig.instances.end();
+         ++instance) {
+      if (std::erase_if(instance->compute,
+                        [&](const ComputeInstance& x) { return x.index == index; }) == 0) {
+        continue;
+      }
+      if (instance->compute.empty()) each.mig.instances.erase(instance);
+      record_mig_change(world, each);
+      return Done{};
+    }
+    return refused("the GPU has no MIG device " + std::to_string(index));
+  });
+}
+
+Change mig_off(GpuRef gpu) {
+  return on_gpu(std::move(gpu), [](World& world, Gpu& each) -> Status {
+    if (each.model.mig.empty()) return refused(each.model.name + " has no MIG");
+    each.mig = {};
+    record_mig_change(world, each);
+    return Done{};
+  });
+}
+
+Change plug(Gpu gpu) {
+  return [gpu = std::move(gpu)](World world) -> Result<World> {
+    for (const Gpu& other : world.gpus) {
+      if (other.uuid == gpu.uuid || other.pci == gpu.pci || other.minor == gpu.minor) {
+        return refused("uuid, PCI address or minor is taken by " + other.uuid.text);
+      }
+    }
+    const auto place = std::ranges::upper_bound(world.gpus, gpu.pci, {}, &Gpu::pci);
+    world.gpus.insert(place, gpu);
+    return world;
+  };
+}
+
+Change unplug(GpuRef gpu) {
+  return [gpu = std::move(gpu)](World world) -> Result<World> {
+    const Result<std::size_t> position = gpu.position_in(world);
+    if (!position) return position.error();
+    world.gpus.erase(world.gpus.begin() + static_cast<std::ptrdiff_t>(*position));
+    return world;
+  };
+}
+
+Change unload_driver() {
+  return [](World world) -> Result<World> {
+    world.driver.loaded = false;
+    return world;
+  };
+}
+
+Change load_driver() {
+  return [](World world) -> Result<World> {
+    // A module that is loaded now is the one that is installed now.
+    world.driver.loaded = true;
+    world.driver.module_version = world.driver.version;
+    ++world.driver.generation;
+    for (Gpu& gpu : world.gpus) {
+      if (gpu.state != Gpu::State::kOffBus) restart(world, gpu);
+    }
+    return world;
+  };
+}
+
+Change set_module_version(std::string version) {
+  return [version = std::move(version)](World world) -> Result<World> {
+    world.driver.module_version = version;
+    return world;
+  };
+}
+
+Change reboot(std::string boot_id) {
+  return [boot_id = std::move(boot_id)](World world) -> Result<World> {
+    world.boot_id = boot_id.empty() ? uuid_from(world.boot_id) : boot_id;
+    world.kernel_log.clear();
+    world.driver.loaded = true;
+    world.driver.module_version = world.driver.version;
+    ++world.driver.generation;
+    for (Gpu& gpu : world.gpus) {
+      // Ampere keeps the mode in the card; later ones start without.
+      if (gpu.model.architecture > 7) gpu.mig.pending = false;
+      gpu.memory_limits.clear();
+      gpu.vitals.recovery_action = 0;
+      restart(world, gpu);
+    }
+    return world;
+  };
+}
+
+Change block_call(std::string call, std::optional<GpuRef> gpu) {
+  return add_fault({.call = std::move(call), .blocks = true}, std::move(gpu));
+}
+
+Change fail_call(Failure failure) {
+  return add_fault({.call = std::move(failure.call), .code = failure.code, .times = failure.times},
+                   std::move(failure.gpu));
+}
+
+Change clear_faults(std::string call) {
+  return [call = std::move(call)](World world) -> Result<World> {
+    std::erase_if(world.faults,
+                  [&](const CallFault& fault) { return call.empty() || fault.call == call; });
+    return world;
+  };
+}
+
+Change set_processes(GpuRef gpu, std::vector<Process> processes) {
+  return edit_gpu(std::move(gpu),
+                  [processes = std::move(processes)](Gpu& each) { each.processes = processes; });
+}
+
+Change set_fabric(GpuRef gpu, Fabric fabric) {
+  return edit_gpu(std::move(gpu),
+                  [fabric = std::move(fabric)](Gpu& each) { each.fabric = fabric; });
+}
+
+Change set_link(GpuRef gpu, unsigned link, bool active) {
+  return on_gpu(std::move(gpu), [link, active](World&, Gpu& each) -> Status {
+    if (link >= each.links.size()) return refused("the GPU has no link " + std::to_string(link));
+    each.links[link].active = active;
+    return Done{};
+  });
+}
+
+}  // namespace tranche::sim
