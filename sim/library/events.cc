@@ -15,9 +15,12 @@ namespace {
 // By what the GPU is and how old the driver.
 unsigned long long supported_events(const Target& target) {
   const Model& model = target.gpu.model;
-  unsigned long long types = abi::kEventXid | 0x4 | 0x10;  // performance state, clock
+  // Performance state, clock and power source, which nobody raises here.
+  unsigned long long types = abi::kEventXid | 0x4 | 0x10 | 0x80;
   if (model.ecc) types |= abi::kEventSingleBitEcc | abi::kEventDoubleBitEcc;
   if (!model.mig.empty()) types |= abi::kEventMigConfigChange;
+  // Error storms, memory retirement, poison.
+  if (target.call.branch() >= 560 && model.ecc) types |= 0x3E00;
   if (target.call.branch() >= 565) types |= abi::kEventGpuUnavailable | abi::kEventRecoveryAction;
   return types;
 }

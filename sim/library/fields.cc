@@ -32,7 +32,13 @@ Field ecc_count(const Target& target, const EccCounts& counts, bool uncorrected)
 Field remap(const Target& target, unsigned number) {
   const bool hidden = target.gpu.mig.enabled && !target.gpu.mig.instances.empty();
   if (!target.gpu.model.remaps_rows || hidden) return none();
-  return small(number);
+  return whole(number);
+}
+
+// A GPU that could have links but has none says so of the count, and yet has
+// zero links to switches.
+Field link_count(const Target& target) {
+  return target.gpu.links.empty() ? none() : small(target.gpu.model.nvlinks);
 }
 
 Field links_to_switches(const Target& target) {
@@ -66,8 +72,8 @@ struct Known {
 const std::map<unsigned, Known>& fields() {
   using T = const Target&;
   static const std::map<unsigned, Known> all = {
-      {1, {0, [](T t, unsigned) { return t.gpu.model.ecc ? small(1) : none(); }}},
-      {2, {0, [](T t, unsigned) { return t.gpu.model.ecc ? small(1) : none(); }}},
+      {1, {0, [](T t, unsigned) { return t.gpu.model.ecc ? whole(1) : none(); }}},
+      {2, {0, [](T t, unsigned) { return t.gpu.model.ecc ? whole(1) : none(); }}},
       {3, {0, [](T t, unsigned) { return ecc_count(t, t.gpu.vitals.ecc_volatile, false); }}},
       {4, {0, [](T t, unsigned) { return ecc_count(t, t.gpu.vitals.ecc_volatile, true); }}},
       {5, {0, [](T t, unsigned) { return ecc_count(t, t.gpu.vitals.ecc_aggregate, false); }}},
@@ -77,10 +83,10 @@ const std::map<unsigned, Known>& fields() {
         [](T t, unsigned) {
           const Model& model = t.gpu.model;
           if (model.remaps_rows || !model.ecc) return none();
-          return small(t.gpu.vitals.retired_pending ? 1 : 0);
+          return whole(t.gpu.vitals.retired_pending ? 1 : 0);
         }}},
       {83, {0, [](T t, unsigned) { return whole(t.gpu.vitals.energy_mj); }}},
-      {91, {0, [](T t, unsigned) { return small(t.gpu.model.nvlinks); }}},
+      {91, {0, [](T t, unsigned) { return link_count(t); }}},
       {94, {0, [](T t, unsigned) { return small(t.gpu.vitals.pcie_replays); }}},
       {142, {450, [](T t, unsigned) { return remap(t, t.gpu.vitals.remaps_correctable); }}},
       {143, {450, [](T t, unsigned) { return remap(t, t.gpu.vitals.remaps_uncorrectable); }}},

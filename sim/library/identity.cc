@@ -8,6 +8,7 @@
 
 #include "sim/library/call.h"
 #include "sim/library/more_abi.h"
+#include "sim/library/pci_info.h"
 
 using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
 using tranche::PciAddress;
@@ -26,19 +27,11 @@ unsigned subsystem_id(const Gpu& gpu) {
   return gpu.model.subsystem_id << 16 | gpu.model.subsystem_vendor;
 }
 
-// Writes no more than `size` bytes: the oldest form is shorter.
 abi::Return old_pci_info(std::string_view function, abi::Device device, void* info,
                          std::size_t size) {
   return on_gpu(function, device, Need::kIdentity, [&](Target& target) -> abi::Return {
     if (info == nullptr) return abi::kInvalidArgument;
-    const Gpu& gpu = target.gpu;
-    layout::OldPciInfo made{.domain = gpu.pci.domain,
-                            .bus = gpu.pci.bus,
-                            .device = gpu.pci.device,
-                            .pci_device_id = device_id(gpu),
-                            .pci_subsystem_id = subsystem_id(gpu)};
-    (void)copy_text(bus_id(gpu.pci, 4), made.bus_id, sizeof(made.bus_id));
-    std::memcpy(info, &made, size);
+    fill_old_pci_info(target.gpu, info, size);
     return abi::kSuccess;
   });
 }
@@ -47,7 +40,6 @@ abi::Return old_pci_info(std::string_view function, abi::Device device, void* in
 
 namespace tranche::sim {
 
-// Also what a link says of its other end.
 void fill_pci_info(const Gpu& gpu, abi::PciInfo& info) {
   info = {.domain = gpu.pci.domain,
           .bus = gpu.pci.bus,
@@ -56,6 +48,16 @@ void fill_pci_info(const Gpu& gpu, abi::PciInfo& info) {
           .pci_subsystem_id = subsystem_id(gpu)};
   (void)copy_text(bus_id(gpu.pci, 4), info.bus_id_legacy, sizeof(info.bus_id_legacy));
   (void)copy_text(bus_id(gpu.pci, 8), info.bus_id, sizeof(info.bus_id));
+}
+
+void fill_old_pci_info(const Gpu& gpu, void* info, std::size_t size) {
+  layout::OldPciInfo made{.domain = gpu.pci.domain,
+                          .bus = gpu.pci.bus,
+                          .device = gpu.pci.device,
+                          .pci_device_id = device_id(gpu),
+                          .pci_subsystem_id = subsystem_id(gpu)};
+  (void)copy_text(bus_id(gpu.pci, 4), made.bus_id, sizeof(made.bus_id));
+  std::memcpy(info, &made, size);
 }
 
 }  // namespace tranche::sim

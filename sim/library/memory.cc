@@ -52,7 +52,8 @@ abi::Return nvmlDeviceGetMemoryInfo(abi::Device device, abi::Memory* memory) {
 abi::Return nvmlDeviceGetMemoryInfo_v2(abi::Device device, abi::MemoryV2* memory) {
   return on_device(__func__, device, Need::kWork, [&](Target& target) -> abi::Return {
     if (memory == nullptr) return abi::kInvalidArgument;
-    if (memory->version != abi::kMemoryV2) return abi::kArgumentVersionMismatch;
+    // Not the code of other versioned calls; a real driver answers so.
+    if (memory->version != abi::kMemoryV2) return abi::kFunctionNotFound;
     const Amounts bytes = amounts(target);
     *memory = {.version = abi::kMemoryV2,
                .total = bytes.total,

@@ -39,7 +39,7 @@ abi::Return nvmlDeviceGetMigDeviceHandleByIndex(abi::Device device, unsigned ind
                                                 abi::Device* mig_device) {
   return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
     if (mig_device == nullptr) return abi::kInvalidArgument;
-    if (!target.gpu.mig.enabled) return abi::kNotSupported;
+    if (target.gpu.model.mig.empty()) return abi::kNotSupported;
     if (index >= target.gpu.model.mig.slices) return abi::kInvalidArgument;
     for (const GpuInstance& instance : target.gpu.mig.instances) {
       for (const ComputeInstance& compute : instance.compute) {

@@ -47,11 +47,15 @@ Status FileWriter::replace(const HostFiles& before, const HostFiles& after) cons
   for (const auto& [path, file] : before) {
     if (!after.contains(path)) remove_with_empty_folders(root_, path);
   }
+  std::string folder;  // the last that was made: neighbours in the map share one
   for (const auto& [path, file] : after) {
     const auto old = before.find(path);
     if (old != before.end() && old->second == file) continue;
     const std::string target = below(root_, path);
-    if (Status made = make_directories(parent_of(target)); !made) return made;
+    if (std::string parent = parent_of(target); parent != folder) {
+      if (Status made = make_directories(parent); !made) return made;
+      folder = std::move(parent);
+    }
     if (Status written = write(target, file); !written) return written;
   }
   return Done{};
@@ -96,6 +100,12 @@ Status FileWriter::copy_library(const std::string& path) const {
     return Error{ErrorCode::kUnavailable,
                  "copying the driver library from '" + source + "': " + error.message()};
   }
+  return Done{};
+}
+
+Status FileWriter::remember_plain_files(const std::string& mark) const {
+  if (options_.plain_files) return write_plain(mark, {.content = ""});
+  ::unlink(mark.c_str());
   return Done{};
 }
 

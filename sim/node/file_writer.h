@@ -25,6 +25,9 @@ class FileWriter {
   // Writes what differs and removes what is no more.
   Status replace(const HostFiles& before, const HostFiles& after) const;
 
+  // Leaves a mark where nodes are plain files, none where not.
+  Status remember_plain_files(const std::string& mark) const;
+
   // The records that `after` has and `before` had not, as /dev/kmsg gives them.
   Status append_log(const World& before, const World& after) const;
 

@@ -22,13 +22,15 @@ Result<SimulatedNode> SimulatedNode::create(const std::string& root, const World
   SimulatedNode node(root);
   if (Status made = make_directories(node.path(kFolder)); !made) return made.error();
   FileWriter writer(root, {.library = options.library, .plain_files = options.plain_files});
-  if (options.plain_files) {
-    if (Status said = write_atomically(node.path(kPlain), ""); !said) return said.error();
+  if (Status said = writer.remember_plain_files(node.path(kPlain)); !said) return said.error();
+  // What an earlier world had here goes first.
+  if (const Result<World> old = node.world()) {
+    if (Status removed = writer.replace(host_files(*old), {}); !removed) return removed.error();
   }
-  // Files first: who finds the world finds the rest.
+  // Files before the world: who finds the world finds the rest.
   if (Status written = writer.replace({}, host_files(world)); !written) return written.error();
   if (Status logged = writer.append_log({}, world); !logged) return logged.error();
-  if (Status written = write_atomically(node.world_file(), emit_world(world)); !written) {
+  if (Status written = write_world_file(node.world_file(), world); !written) {
     return written.error();
   }
   return node;

@@ -13,6 +13,9 @@
 
 namespace tranche::sim {
 
+// Puts the world in place of what the file says.
+Status write_world_file(const std::string& path, const World& world);
+
 struct WorldEdit {
   World before;
   World after;
