@@ -103,32 +103,33 @@ std::vector<std::string> DriverRoot::matches(const std::string& folder, std::str
   return found;
 }
 
-const std::vector<std::string>& DriverRoot::cached_libraries() {
+const std::vector<DriverRoot::CachedLibrary>& DriverRoot::cached_libraries() {
   if (cached_libraries_) return *cached_libraries_;
   cached_libraries_.emplace();
   const std::optional<std::string> cache = resolve("/etc/ld.so.cache");
   const Result<std::string> bytes = read_file(here(cache.value_or("/etc/ld.so.cache")));
-  if (bytes) cached_libraries_ = ld_cache_libraries(*bytes);
+  if (!bytes) return *cached_libraries_;
+  for (const std::string& path : ld_cache_libraries(*bytes)) {
+    const std::optional<std::string> real = resolve(path);
+    if (real) cached_libraries_->push_back({file_name_of(path), *real});
+  }
   return *cached_libraries_;
 }
 
 std::vector<std::string> DriverRoot::libraries(std::string_view pattern) {
   std::vector<std::string> found;
-  const auto add = [&](const std::string& path) {
-    const std::optional<struct stat> info = status(path);
-    if (info && !S_ISDIR(info->st_mode)) add_once(found, *resolve(path));
-  };
   for (const char* folder : kLibraryFolders) {
-    for (const std::string& path : matches(folder, pattern)) add(path);
+    for (const std::string& path : matches(folder, pattern)) {
+      const std::optional<struct stat> info = status(path);
+      if (info && !S_ISDIR(info->st_mode)) add_once(found, resolve(path).value_or(path));
+    }
   }
   if (!found.empty()) return found;
-  // The cache has the names that the loader looks for (libcuda.so.1); what is
-  // asked for may be the name of the file behind it.
-  for (const std::string& path : cached_libraries()) {
-    const std::optional<std::string> resolved = resolve(path);
-    if (!resolved) continue;
-    if (glob_match(pattern, file_name_of(path)) || glob_match(pattern, file_name_of(*resolved))) {
-      add(*resolved);
+  // The cache has the names that the loader looks for; what is asked for may be
+  // the name of the file behind one.
+  for (const CachedLibrary& library : cached_libraries()) {
+    if (glob_match(pattern, library.name) || glob_match(pattern, file_name_of(library.real_path))) {
+      add_once(found, library.real_path);
     }
   }
   return found;

@@ -43,11 +43,15 @@ class DriverRoot {
 
  private:
   const std::vector<std::string>& names_in(const std::string& folder);
-  const std::vector<std::string>& cached_libraries();
+  struct CachedLibrary {
+    std::string name;       // what the loader looks for: "libcuda.so.1"
+    std::string real_path;  // links followed
+  };
+  const std::vector<CachedLibrary>& cached_libraries();
 
   const std::string root_;
   std::map<std::string, std::vector<std::string>> names_;
-  std::optional<std::vector<std::string>> cached_libraries_;
+  std::optional<std::vector<CachedLibrary>> cached_libraries_;
 };
 
 // The part after the last slash.
