@@ -132,7 +132,7 @@ std::string_view expected(KeyKind kind) {
     case KeyKind::kAnyDuration: return "a duration such as 60s";
     case KeyKind::kTextList: return "text or a list of texts";
     case KeyKind::kNumberList: return "a list of whole numbers";
-    case KeyKind::kDevices: return "all, a number, or a list of devices";
+    case KeyKind::kDevices: return "all, a number or a list of devices";
     case KeyKind::kRefused: return "nothing";
   }
   return "";
