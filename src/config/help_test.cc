@@ -52,7 +52,7 @@ TEST(ReferenceMarkdown, NamesEveryKey) {
   const std::string reference = reference_markdown();
   const Schema schema;
   for (const KeySpec& key : schema.keys()) {
-    EXPECT_THAT(reference, HasSubstr("`" + key.path + "`"));
+    EXPECT_THAT(reference, HasSubstr("`" + std::string(key.path) + "`"));
     EXPECT_EQ(key.owner == KeyOwner::kOurs, !key.help.empty()) << key.path;
   }
 }

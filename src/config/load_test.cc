@@ -222,6 +222,20 @@ TEST(LoadSettings, SaysThatMpsRootHasNoEffect) {
   EXPECT_THAT(load_flags({})->notices, IsEmpty());
 }
 
+TEST(Version, IsV1OrNotGiven) {
+  for (const char* file :
+       {"", "{}", "version:\n", "version: ''\n", "version: v1\n", "{\"version\": \"v1\"}",
+        "flags: {}\n", "flags: {gfd: {}, plugin: {}}\n"}) {
+    const auto loaded = load_file(file);
+    ASSERT_TRUE(loaded) << file << ": " << problem_of(loaded);
+    EXPECT_EQ(loaded->settings, default_settings()) << file;
+  }
+  for (const char* version : {"v2", "V1", "v1beta1"}) {
+    EXPECT_THAT(problem_of(load_file(std::string("version: ") + version + "\n")),
+                HasSubstr(std::string("unknown version: ") + version));
+  }
+}
+
 class ConfigFile : public ::testing::Test {
  protected:
   std::string write(const std::string& content) {

@@ -89,7 +89,7 @@ TEST(EveryKey, IsNamedWhenItHasTheWrongType) {
                                         ? "no MPS yet"
                                         : "expected " + std::string(expected(key.kind));
     EXPECT_THAT(problems_of(file),
-                Contains(AllOf(StartsWith("config.yaml:2: " + shown(key.path) + ": "),
+                Contains(AllOf(StartsWith("config.yaml:2: " + shown(std::string(key.path)) + ": "),
                                HasSubstr(expectation))))
         << file;
   }
@@ -128,9 +128,9 @@ TEST(EveryKey, IsToldItsPlaceWhenItIsElsewhere) {
     // The top of the file, unless the name means something there.
     const std::string place = schema.find(name) == nullptr ? "" : "imex";
     const std::string file = file_with(place, {name + ": " + some_value(key.kind)});
-    EXPECT_THAT(problems_of(file),
-                ElementsAre(AllOf(StartsWith("config.yaml:2: "),
-                                  HasSubstr("misplaced key '" + name + "'"), HasSubstr(key.path))))
+    EXPECT_THAT(problems_of(file), ElementsAre(AllOf(StartsWith("config.yaml:2: "),
+                                                     HasSubstr("misplaced key '" + name + "'"),
+                                                     HasSubstr(std::string(key.path)))))
         << file;
   }
 }
@@ -140,8 +140,8 @@ TEST(EveryKey, IsRefusedWhenItIsThereTwice) {
   for (const KeySpec& key : schema.keys()) {
     const std::string entry = std::string(last_name(key.path)) + ": " + some_value(key.kind);
     const std::string file = file_with(std::string(parent_path(key.path)), {entry, entry});
-    EXPECT_THAT(problems_of(file),
-                Contains("config.yaml:3: " + shown(key.path) + ": given twice, first on line 2"))
+    EXPECT_THAT(problems_of(file), Contains("config.yaml:3: " + shown(std::string(key.path)) +
+                                            ": given twice, first on line 2"))
         << file;
   }
 }
