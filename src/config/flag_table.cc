@@ -219,6 +219,13 @@ constexpr FlagSpec kDriverFlags[] = {
      .group = FlagGroup::kDriver,
      .fallback = "/",
      .help = "Where this program finds the host's /proc, /sys and /dev."},
+    {.name = "driver-call-timeout",
+     .environment = {"DRIVER_CALL_TIMEOUT"},
+     .type = ValueType::kDuration,
+     .group = FlagGroup::kDriver,
+     .fallback = "10s",
+     .help = "How long the driver's calls about one GPU may take together. After that the GPU is "
+             "unhealthy until they return, and the others are looked at without it."},
 };
 
 constexpr FlagSpec kHealthFlags[] = {

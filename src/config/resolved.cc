@@ -34,6 +34,10 @@ const std::vector<std::string>& Resolved::list(std::string_view title) const {
   return get_or_abort<std::vector<std::string>>(at(title).value);
 }
 
+std::chrono::milliseconds Resolved::duration(std::string_view title) const {
+  return get_or_abort<std::chrono::milliseconds>(at(title).value);
+}
+
 void Resolved::replace(std::string_view title, Value value, const std::string& reason) {
   const auto found = std::ranges::find_if(
       settings_, [&](const Setting& setting) { return setting.flag->title() == title; });
