@@ -25,6 +25,11 @@ class GrantStory : public NodeStory {
  protected:
   std::string uuid(std::size_t gpu) const { return node_->world()->gpus.at(gpu).uuid.text; }
 
+  void begin_with_cdi(const std::string& world, std::vector<std::string> flags) {
+    if (::geteuid() != 0) GTEST_SKIP() << "device nodes can be made by root only";
+    begin(world, std::move(flags));
+  }
+
   nlohmann::json cdi_spec(const std::string& name = "gpu") const {
     const auto text = read_file(path("cdi/k8s.device-plugin.nvidia.com-" + name + ".json"));
     return text ? nlohmann::json::parse(*text) : nlohmann::json();
