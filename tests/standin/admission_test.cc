@@ -28,8 +28,8 @@ using testing::IsSupersetOf;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-const std::string kGpu = "nvidia.com/gpu";
-const std::string kNic = "example.com/nic";
+constexpr const char* kGpu = "nvidia.com/gpu";
+constexpr const char* kNic = "example.com/nic";
 constexpr std::chrono::seconds kPatience{20};
 
 Pod pod_of(const std::string& name, const Limits& limits) {

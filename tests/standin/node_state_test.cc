@@ -11,8 +11,8 @@ using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const std::string kGpu = "nvidia.com/gpu";
-const Clock::time_point kNow{std::chrono::hours(1)};
+constexpr const char* kGpu = "nvidia.com/gpu";
+constexpr Clock::time_point kNow{std::chrono::hours(1)};
 constexpr milliseconds kGrace{100};
 
 NodeState connected_state(KubeletVersion version = KubeletVersion::k136) {

@@ -28,7 +28,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string kGpu = "nvidia.com/gpu";
+constexpr const char* kGpu = "nvidia.com/gpu";
 constexpr std::chrono::seconds kPatience{20};
 
 // A file that a dead process's socket would be.
