@@ -72,7 +72,7 @@ class StandinAdmission : public testing::Test {
     return plugin;
   }
 
-  static ScriptedPlugin::Script preferring(std::vector<std::string> ids) {
+  static ScriptedPlugin::Script preferring(const IdList& ids) {
     return {.options = {.preferred_allocation_available = true},
             .on_preferred = [ids](const auto&, auto& response) {
               for (auto* container = response.add_container_responses(); const auto& id : ids) {

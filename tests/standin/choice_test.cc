@@ -38,11 +38,9 @@ std::string refusal(const NodeState& state, const ChoiceRequest& request) {
 TEST(Choice, AsksWithAllAvailableDevicesWithoutAHint) {
   Random random(1);
   const auto choice = begin_choice(state_with(four(), {"b0"}), request_of(2), random);
-  ASSERT_TRUE(choice && choice->question);
+  ASSERT_TRUE(choice);
   EXPECT_THAT(choice->picked, IsEmpty());
-  EXPECT_THAT(choice->question->available, ElementsAre("a0", "c1", "d"));
-  EXPECT_THAT(choice->question->must_include, IsEmpty());
-  EXPECT_EQ(choice->question->size, 2);
+  EXPECT_EQ(choice->question, (PreferenceQuestion{{"a0", "c1", "d"}, {}, 2}));
 }
 
 TEST(Choice, TakesReusableDevicesFirstAndMayNeedNoMore) {
@@ -62,10 +60,8 @@ TEST(Choice, TellsThePluginToIncludeWhatIsReused) {
   ChoiceRequest request = request_of(2);
   request.reusable = {"a0"};
   const auto choice = begin_choice(state_with(four(), {"a0"}), request, random);
-  ASSERT_TRUE(choice && choice->question);
-  EXPECT_THAT(choice->question->available, ElementsAre("a0", "b0", "c1", "d"));
-  EXPECT_THAT(choice->question->must_include, ElementsAre("a0"));
-  EXPECT_EQ(choice->question->size, 2);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->question, (PreferenceQuestion{{"a0", "b0", "c1", "d"}, {"a0"}, 2}));
   EXPECT_EQ(choice->needed, 1);
 }
 
@@ -74,8 +70,8 @@ TEST(Choice, AsksAmongAlignedDevicesWhereThereAreMoreThanNeeded) {
   ChoiceRequest request = request_of(1);
   request.affinity = NumaNodes{0};
   const auto choice = begin_choice(state_with(four()), request, random);
-  ASSERT_TRUE(choice && choice->question);
-  EXPECT_THAT(choice->question->available, ElementsAre("a0", "b0"));
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->question, (PreferenceQuestion{{"a0", "b0"}, {}, 1}));
   EXPECT_EQ(*finish_choice(*choice, {"c1", "b0"}, 1, random), (Ids{"b0"}));
 }
 
@@ -90,9 +86,8 @@ TEST(Choice, TakesAllAlignedDevicesUnaskedWhereAllAreNeeded) {
 
   request.required = 3;
   const auto more = begin_choice(state_with(four()), request, random);
-  ASSERT_TRUE(more && more->question);
-  EXPECT_THAT(more->question->must_include, ElementsAre("a0", "b0"));
-  EXPECT_THAT(more->question->available, ElementsAre("a0", "b0", "c1", "d"));
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->question, (PreferenceQuestion{{"a0", "b0", "c1", "d"}, {"a0", "b0"}, 3}));
   // Devices on another node come before those on none.
   EXPECT_EQ(*finish_choice(*more, {}, 3, random), (Ids{"a0", "b0", "c1"}));
 }

@@ -34,6 +34,7 @@ constexpr std::chrono::seconds kPatience{20};
 // A file that a dead process's socket would be.
 void leave_socket(const std::string& path) {
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_TRUE(fd);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::ranges::copy(path, std::begin(address.sun_path));
