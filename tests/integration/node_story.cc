@@ -9,6 +9,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/files.h"
 #include "sim/worlds/builtin.h"
 
 namespace tranche {
@@ -27,8 +28,8 @@ void NodeStory::make_node(const std::string& world) {
   ASSERT_TRUE(parsed) << parsed.error().message;
   // Real device nodes where they can be made: CDI specifications tell them from
   // files.
-  const auto made = sim::SimulatedNode::create(dir_.path("root"), *parsed,
-                                               {.plain_files = ::geteuid() != 0});
+  const auto made =
+      sim::SimulatedNode::create(dir_.path("root"), *parsed, {.plain_files = ::geteuid() != 0});
   ASSERT_TRUE(made) << made.error().message;
   node_ = *made;
 }
@@ -129,6 +130,15 @@ NodeStory::CommandResult NodeStory::command(std::vector<std::string> words) {
         line.text + "\n";
   }
   return result;
+}
+
+std::string NodeStory::agent_socket() const {
+  const auto names = list_directory(dir_.path("dp"));
+  if (!names) return {};
+  for (const std::string& name : *names) {
+    if (name.starts_with("tranche-") && name.ends_with(".sock")) return dir_.path("dp/" + name);
+  }
+  return {};
 }
 
 std::size_t NodeStory::count_events(standin::EventKind kind, const std::string& resource) {
