@@ -38,6 +38,11 @@ endfunction()
 tranche_static(grpc_static grpc++_unsecure systemd)
 find_library(PROTOBUF_LITE NAMES libprotobuf-lite.a REQUIRED)
 target_link_libraries(grpc_static INTERFACE ${PROTOBUF_LITE})
+# What gRPC's archives need besides; Debian's .pc file names only its own.
+foreach(name upb address_sorting cares z)
+  find_library(archive_${name} NAMES lib${name}.a REQUIRED)
+  target_link_libraries(grpc_static INTERFACE ${archive_${name}})
+endforeach()
 
 find_library(YAML_CPP NAMES libyaml-cpp.a REQUIRED)
 add_library(yaml_static INTERFACE)

@@ -32,7 +32,7 @@ TEST(WriteAtomically, WritesContentAndMode) {
   ASSERT_TRUE(write_atomically(dir.path("a.json"), "one", 0640));
   ASSERT_TRUE(write_atomically(dir.path("a.json"), "two", 0640));
   EXPECT_EQ(*read_file(dir.path("a.json")), "two");
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(dir.path("a.json").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0640U);
   EXPECT_EQ(*list_directory(dir.path()), (std::vector<std::string>{"a.json"}));

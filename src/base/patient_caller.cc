@@ -4,6 +4,15 @@
 #include <thread>
 
 namespace tranche {
+namespace {
+
+// For the end of the process, which must know whether threads are still inside
+// a library; nothing else depends on it.
+std::atomic<int> left_behind{0};
+
+}  // namespace
+
+int calls_left_behind() { return left_behind.load(); }
 
 struct PatientCaller::Desk {
   std::mutex mutex;
@@ -11,7 +20,8 @@ struct PatientCaller::Desk {
   // Guarded by mutex.
   std::function<void()> work;
   bool busy = false;
-  bool closed = false;  // the thread ends as soon as it is free
+  bool closed = false;   // the thread ends as soon as it is free
+  bool counted = false;  // as left behind
 };
 
 PatientCaller::~PatientCaller() {
@@ -33,6 +43,8 @@ bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds pa
   const bool in_time = desk_->changed.wait_for(lock, patience, [&] { return !desk_->busy; });
   if (!in_time) {
     desk_->closed = true;
+    desk_->counted = true;
+    ++left_behind;
     lock.unlock();
     desk_.reset();  // the next call gets a new thread
   }
@@ -49,6 +61,7 @@ void PatientCaller::serve(const std::shared_ptr<Desk>& desk) {
     work();
     lock.lock();
     desk->busy = false;
+    if (desk->counted) --left_behind;
     desk->changed.notify_all();
     if (desk->closed) return;
   }

@@ -33,6 +33,9 @@ class StuckCall {
   std::shared_ptr<const std::atomic<bool>> finished_;
 };
 
+// How many calls of this process have been left behind and not come back.
+int calls_left_behind();
+
 class PatientCaller {
  public:
   PatientCaller() = default;

@@ -20,10 +20,10 @@ TEST(PatientCaller, GivesTheAnswerOfACallThatReturns) {
 
 TEST(PatientCaller, MakesItsCallsOnOneThreadWhileNoneHangs) {
   PatientCaller caller;
-  const auto first = caller.call<std::thread::id>([] { return std::this_thread::get_id(); },
-                                                  minutes(1));
-  const auto second = caller.call<std::thread::id>([] { return std::this_thread::get_id(); },
-                                                   minutes(1));
+  const auto first =
+      caller.call<std::thread::id>([] { return std::this_thread::get_id(); }, minutes(1));
+  const auto second =
+      caller.call<std::thread::id>([] { return std::this_thread::get_id(); }, minutes(1));
   EXPECT_EQ(first.value, second.value);
   EXPECT_NE(first.value, std::this_thread::get_id());
 }
@@ -39,10 +39,11 @@ TEST(PatientCaller, LeavesAHangingCallBehindAndGoesOn) {
       milliseconds(1));
   EXPECT_EQ(hung.value, std::nullopt);
   EXPECT_TRUE(hung.stuck.is_stuck());
+  EXPECT_EQ(calls_left_behind(), 1);
   EXPECT_EQ(caller.call<int>([] { return 2; }, minutes(1)).value, 2);
 
   release->set_value();
-  while (hung.stuck.is_stuck()) std::this_thread::yield();
+  while (hung.stuck.is_stuck() || calls_left_behind() > 0) std::this_thread::yield();
 }
 
 TEST(PatientCaller, CanBeDestroyedWhileACallHangs) {

@@ -14,9 +14,9 @@
 namespace tranche {
 
 struct XidPolicy {
-  bool all_ignored = false;     // then only `counted` counts
+  bool all_ignored = false;  // then only `counted` counts
   std::set<unsigned> ignored = {13, 31, 43, 45, 68, 109};
-  std::set<unsigned> counted;   // wins over both
+  std::set<unsigned> counted;  // wins over both
 
   bool counts(unsigned xid) const;
   bool operator==(const XidPolicy&) const = default;

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# make run    see what it does, on any machine
+# make test   build everything and run every test
+# make help   the rest
+
+# What is built again and again is kept outside the checkout.
+export CCACHE_DIR ?= $(HOME)/.cache/tranche/ccache
+export CCACHE_BASEDIR := $(CURDIR)
+JOBS ?= $(shell nproc)
+# Tests wait more than they compute.
+TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
+
+.PHONY: help run test build lint format asan tsan fuzz bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make run     a simulated node with eight GPUs, in the terminal'
+	@echo 'make test    build everything and run every test'
+	@echo 'make build   the release binary: build/tranche-device-plugin'
+	@echo 'make lint    formatting, clang-tidy, and who may include whom'
+	@echo 'make asan    the tests under AddressSanitizer and UBSan'
+	@echo 'make tsan    the tests without gRPC under ThreadSanitizer'
+	@echo 'make fuzz    every fuzzer for FUZZ_SECONDS (20) seconds'
+	@echo 'make bench   speed and memory against the smallest possible server'
+	@echo 'make format  put every file into the format that lint checks'
+
+# $(call compile,preset): configures once, then builds what changed.
+define compile
+	@tools/install-deps build
+	@test -f build/$(1)/build.ninja || cmake --preset $(1) >/dev/null
+	@cmake --build --preset $(1) -j $(JOBS)
+endef
+
+run:
+	$(call compile,release)
+	@build/release/demo/tranche-demo
+
+test:
+	$(call compile,dev)
+	@ctest --preset dev -j $(TEST_JOBS)
+
+build:
+	$(call compile,release)
+	@strip -o build/tranche-device-plugin build/release/src/apps/tranche-device-plugin
+	@tools/check_binary.py build/tranche-device-plugin
+
+lint:
+	@tools/install-deps lint
+	@tools/check_layers.py src
+	@git ls-files '*.cc' '*.h' | xargs clang-format-19 --dry-run -Werror
+	@echo 'format: ok'
+	$(call compile,dev)
+	@tools/tidy.py build/dev
+
+format:
+	@tools/install-deps lint
+	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
+
+asan:
+	$(call compile,asan)
+	@ctest --preset asan -j $(TEST_JOBS)
+
+tsan:
+	$(call compile,tsan)
+	@ctest --preset tsan -j $(TEST_JOBS)
+
+fuzz:
+	@tools/install-deps lint
+	$(call compile,fuzz)
+	@tools/run_fuzzers build/fuzz $${FUZZ_SECONDS:-20}
+
+bench:
+	$(call compile,release)
+	@build/release/tests/bench/tranche-bench
+
+clean:
+	rm -rf build

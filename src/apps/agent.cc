@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/agent.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "apps/compose.h"
+#include "apps/config_watch.h"
+#include "apps/facts_reader.h"
+#include "apps/node_status.h"
+#include "apps/version.h"
+#include "base/files.h"
+#include "base/latest.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "base/wake_fd.h"
+#include "control/control_server.h"
+#include "host/host_files.h"
+#include "inventory/device_node_source.h"
+#include "inventory/fallback_source.h"
+#include "inventory/scanner.h"
+#include "kubelet/plugin_host.h"
+#include "nvml/nvml_source.h"
+
+namespace tranche {
+namespace {
+
+// How often what cannot be watched is looked at: files behind links, CDI
+// specifications, device nodes, the control socket.
+constexpr int kHousekeepingMs = 10'000;
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+class Agent {
+ public:
+  Agent(const Sources& sources, const Loaded& loaded, UniqueFd signals, Log& log)
+      : sources_(sources),
+        settings_(loaded.settings),
+        signals_(std::move(signals)),
+        log_(log),
+        nvml_(settings_.driver, HostFiles(settings_.host_root), log),
+        nodes_(HostFiles(settings_.host_root)),
+        source_(nvml_, nodes_),
+        scanner_(source_, HostFiles(settings_.host_root), below(settings_.state_dir, "faults.json"),
+                 log,
+                 [this](const Inventory& inventory) {
+                   if (inventory_.publish(inventory)) news_.ring();
+                 }),
+        config_watch_(settings_.config_file) {
+    facts_.agent = {.running = true, .started = utc_now(), .config_file = settings_.config_file};
+  }
+
+  int run() {
+    if (Status made = make_directories(settings_.state_dir, 0700); !made) {
+      log_.warning("the state folder cannot be made; faults will not outlive a restart",
+                   {{"reason", made.error().message}});
+    }
+    check_driver_folder();
+    if (!first_look()) return 1;
+    publish_status();
+    PluginHost host(settings_.kubelet, log_);
+    host_ = &host;
+    serve();
+    start_control();
+    const std::jthread scanning([this](const std::stop_token& stop) { scanner_.run(stop); });
+    watch();
+    control_.reset();
+    log_.info("stopping");
+    return 0;
+  }
+
+ private:
+  // Where the driver must be there at first start, its absence ends us with the
+  // reason; so does a configuration that the kubelet could not take.
+  bool first_look() {
+    const Status looked = scanner_.begin(settings_.health);
+    if (!looked && settings_.fail_on_init_error) {
+      log_.error(
+          "the driver cannot be read at start; ending, because --fail-on-init-error is set. "
+          "Is this a GPU node, and is the driver visible to this container?",
+          {{"reason", looked.error().message}});
+      return false;
+    }
+    compose_now();
+    if (!composition_.oversized.empty()) {
+      log_.error("the configuration offers more than the kubelet can be told",
+                 {{"reason", composition_.oversized}});
+      return false;
+    }
+    return true;
+  }
+
+  void watch() {
+    while (true) {
+      std::array<pollfd, 3> fds{pollfd{signals_.get(), POLLIN, 0}, pollfd{news_.fd(), POLLIN, 0},
+                                pollfd{config_watch_.fd(), POLLIN, 0}};
+      const int ready = ::poll(fds.data(), fds.size(), kHousekeepingMs);
+      if (fds[0].revents != 0 && !take_signal()) return;
+      if (fds[1].revents != 0) news_.clear();
+      if (config_watch_.changed()) reload();
+      if (fds[1].revents != 0 || ready == 0) {
+        compose_now();
+        serve();
+      }
+      if (ready == 0 && !control_) start_control();
+    }
+  }
+
+  // False: it asks us to end.
+  bool take_signal() {
+    signalfd_siginfo info{};
+    if (::read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return true;
+    switch (info.ssi_signo) {
+      case SIGHUP: reload(); return true;
+      case SIGUSR1: scanner_.release({}); return true;
+      case SIGUSR2: scanner_.resume(); return true;
+      default: return false;
+    }
+  }
+
+  void reload() {
+    Result<Loaded> loaded = load_settings(sources_);
+    if (!loaded) return refuse(loaded.error().message);
+    const Composition trial = compose(*inventory_.get().value, loaded->settings, node_facts_);
+    if (!trial.oversized.empty()) return refuse(trial.oversized);
+    for (const std::string& notice : loaded->notices) log_.info(notice);
+    note_what_waits(loaded->settings);
+    settings_ = std::move(loaded->settings);
+    log_.configure(settings_.log_format, settings_.log_level);
+    scanner_.set_options(settings_.health);
+    ++facts_.agent.reloads_taken;
+    facts_.agent.last_refusal.clear();
+    log_.info("configuration taken up", {{"file", settings_.config_file}});
+    check_driver_folder();
+    compose_now();
+    serve();
+  }
+
+  void refuse(const std::string& reason) {
+    ++facts_.agent.reloads_refused;
+    facts_.agent.last_refusal = reason;
+    log_.error("configuration refused; the one before stays in force", {{"reason", reason}});
+    publish_status();
+  }
+
+  // Where the driver is looked for cannot change under a running scan.
+  void note_what_waits(const Settings& next) {
+    if (next.driver != settings_.driver) {
+      log_.warning(
+          "another driver root takes effect at the next start",
+          {{"now", settings_.driver.container_root}, {"then", next.driver.container_root}});
+    }
+  }
+
+  void check_driver_folder() {
+    if (!settings_.grant.driver_mount) return;
+    const std::string folder = below(settings_.host_root, settings_.grant.driver_mount->host_path);
+    if (!path_exists(folder)) {
+      log_.warning("the folder to mount into containers is not there",
+                   {{"folder", folder}, {"flag", "-host-path"}});
+    }
+  }
+
+  void compose_now() {
+    const Inventory& inventory = *inventory_.get().value;
+    node_facts_ = facts_reader_.read(inventory, settings_);
+    composition_ = compose(inventory, settings_, node_facts_);
+    for (const std::string& note : composition_.catalog.notes) say("note " + note, note);
+    for (const Withheld& device : composition_.catalog.withheld) {
+      say("withheld " + device.uuid,
+          "device is not offered: " + device.uuid + ": " + device.reason);
+    }
+    say("cdi", node_facts_.cdi_problem.empty() ? "" : "CDI: " + node_facts_.cdi_problem);
+    say("size", composition_.oversized);
+    if (composition_.servings.empty()) {
+      say("empty", "no device to offer; waiting for one");
+    } else {
+      said_.forget("empty");
+    }
+  }
+
+  void say(const std::string& key, const std::string& text) {
+    if (said_.changed(key, text) && !text.empty()) log_.warning(text);
+  }
+
+  void serve() {
+    host_->serve(composition_.servings);
+    publish_status();
+  }
+
+  void publish_status() {
+    facts_.inventory = *inventory_.get().value;
+    facts_.catalog = composition_.catalog;
+    facts_.cdi_problem = node_facts_.cdi_problem;
+    status_.publish(std::make_shared<const NodeStatus>(facts_));
+  }
+
+  void start_control() {
+    ControlHandlers handlers{
+        .status =
+            [this] {
+              NodeStatus now = **status_.get().value;
+              now.resources = host_->status();
+              return to_json(now);
+            },
+        .release = [this](const std::vector<std::string>& gpus) { return release(gpus); },
+        .resume =
+            [this] {
+              scanner_.resume();
+              return Result<std::string>("the driver is being taken up again");
+            }};
+    auto started = ControlServer::start(control_socket(settings_.state_dir), std::move(handlers));
+    if (started) {
+      control_ = *std::move(started);
+      said_.forget("control");
+    } else {
+      say("control", "commands cannot reach this agent: " + started.error().message);
+    }
+  }
+
+  Result<std::string> release(const std::vector<std::string>& words) {
+    const auto inventory = inventory_.get().value;
+    std::vector<GpuUuid> gpus;
+    for (const std::string& word : words) {
+      const auto named = std::ranges::find_if(inventory->gpus, [&](const Gpu& gpu) {
+        const auto pci = parse_pci_address(word);
+        return gpu.uuid.text == word || std::to_string(gpu.index) == word ||
+               (pci && gpu.pci == pci);
+      });
+      if (named == inventory->gpus.end()) {
+        return Error{ErrorCode::kInvalidArgument,
+                     "there is no GPU '" + word + "'; name it by uuid, index or PCI address"};
+      }
+      gpus.push_back(named->uuid);
+    }
+    const std::string what = gpus.empty() ? "the driver" : std::to_string(gpus.size()) + " GPU(s)";
+    scanner_.release(std::move(gpus));
+    return what + " will be let go of within a second; take it up again with 'resume'";
+  }
+
+  const Sources sources_;
+  Settings settings_;
+  const UniqueFd signals_;
+  Log& log_;
+
+  WakeFd news_;
+  Latest<Inventory> inventory_;
+  nvml::NvmlSource nvml_;
+  DeviceNodeSource nodes_;
+  FallbackSource source_;
+  Scanner scanner_;
+  ConfigWatch config_watch_;
+  FactsReader facts_reader_;
+  OnChange said_;
+
+  NodeFacts node_facts_;
+  Composition composition_;
+  NodeStatus facts_;  // the main thread's; others see what is published
+  Latest<std::shared_ptr<const NodeStatus>> status_;
+  PluginHost* host_ = nullptr;
+  std::unique_ptr<ControlServer> control_;
+};
+
+// Before any thread is made: they inherit the mask, so that signals come to the
+// main thread alone.
+UniqueFd take_signals() {
+  sigset_t wanted;
+  ::sigemptyset(&wanted);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2}) {
+    ::sigaddset(&wanted, signal);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  return UniqueFd(::signalfd(-1, &wanted, SFD_CLOEXEC));
+}
+
+}  // namespace
+
+int run_agent(const Sources& sources, const Loaded& loaded, Log& log) {
+  log.configure(loaded.settings.log_format, loaded.settings.log_level);
+  log.info("tranche-device-plugin starts", {{"version", kVersion}});
+  for (const std::string& notice : loaded.notices) log.info(notice);
+  return Agent(sources, loaded, take_signals(), log).run();
+}
+
+}  // namespace tranche

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sub-commands beside running the agent. Each gives its exit code; what
+// programs may want goes to standard output, complaints to standard error.
+#pragma once
+
+#include "config/load.h"
+
+namespace tranche {
+
+enum class OutputFormat { kTable, kJson };
+
+// GPUs, health and resources, from the running agent or from a look of our own.
+int run_devices(const Loaded& loaded, OutputFormat format);
+// The effective configuration and where each value came from.
+int run_check_config(const Loaded& loaded, OutputFormat format);
+int run_release(const Loaded& loaded);
+int run_resume(const Loaded& loaded);
+
+}  // namespace tranche

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From what is there and what is configured to what the kubelet is served:
+// the modules' steps in a row, and nothing of its own. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "gpu/inventory.h"
+#include "grant/node_facts.h"
+#include "kubelet/serving.h"
+#include "sharing/catalog.h"
+
+namespace tranche {
+
+struct Composition {
+  Catalog catalog;
+  std::vector<Serving> servings;
+  // Resources whose list the kubelet would not take, with the figures. They
+  // are in the catalog and are not served.
+  std::string oversized;
+};
+
+Composition compose(const Inventory& inventory, const Settings& settings, const NodeFacts& facts);
+
+}  // namespace tranche

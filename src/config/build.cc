@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/build.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "config/device_words.h"
+
+namespace tranche {
+namespace {
+
+constexpr std::string_view kDefaultContainerPath = "/usr/local/nvidia";
+// A unix address has 108 bytes, the last of them a NUL.
+constexpr std::size_t kMostSocketPath = 107;
+// glog's verbosity from which on we log what is meant for finding faults.
+constexpr unsigned kDebugVerbosity = 4;
+
+class Builder {
+ public:
+  explicit Builder(Resolved& resolved) : from_(resolved) {}
+
+  Built build(const SharingSections& sharing) {
+    complete_paths();
+    build_agent();
+    build_driver();
+    build_sharing(sharing);
+    build_grant();
+    build_cdi();
+    build_health();
+    return std::move(built_);
+  }
+
+ private:
+  void complain(std::string_view title, const std::string& what) {
+    built_.problems.push_back(where(from_.at(title)) + ": " + what);
+  }
+
+  // An empty path stands for the default one. Only the kubelet's socket can be
+  // empty on purpose, and these two roots mean "/" then, as in NVIDIA's plugin.
+  void complete_paths() {
+    for (const char* root : {"driver-root", "driver-root-ctr-path"}) {
+      if (from_.text(root).empty()) from_.replace(root, std::string("/"), "empty");
+    }
+    for (const char* path : {"nvidia-cdi-hook-path", "cdi-dir", "host-root"}) {
+      if (!from_.text(path).empty()) continue;
+      from_.replace(path, default_value(*from_.at(path).flag), "empty");
+    }
+    if (from_.text("dev-root").empty()) {
+      from_.replace("dev-root", from_.text("driver-root"), "the driver root");
+    }
+    if (from_.text("state-dir").empty()) {
+      const std::string socket = from_.text("kubelet-socket").empty()
+                                     ? KubeletOptions{}.socket
+                                     : from_.text("kubelet-socket");
+      from_.replace("state-dir", below(parent_of(socket), "tranche"), "beside the kubelet socket");
+    }
+    if (!from_.text("host-path").empty() && from_.text("container-path").empty()) {
+      from_.replace("container-path", std::string(kDefaultContainerPath), "with --host-path");
+    }
+  }
+
+  void build_agent() {
+    Settings& settings = built_.settings;
+    settings.fail_on_init_error = from_.truth("fail-on-init-error");
+    settings.config_file = from_.text("config-file");
+    settings.host_root = from_.text("host-root");
+    settings.state_dir = from_.text("state-dir");
+    settings.kubelet.socket = from_.text("kubelet-socket");
+    settings.log_format = from_.text("log-format") == "json" ? LogFormat::kJson : LogFormat::kText;
+    const auto* verbosity = std::get_if<unsigned>(&from_.at("v").value);
+    settings.log_level =
+        verbosity != nullptr && *verbosity >= kDebugVerbosity ? LogLevel::kDebug : LogLevel::kInfo;
+    if (settings.kubelet.socket.size() > kMostSocketPath) {
+      complain("kubelet-socket", "longer than the 107 bytes that a socket's path can have");
+    }
+  }
+
+  void build_driver() {
+    built_.settings.driver.container_root = from_.text("driver-root-ctr-path");
+    const std::string& discovery = from_.text("device-discovery-strategy");
+    if (discovery == "tegra" || discovery == "wsl") {
+      complain("device-discovery-strategy",
+               "this version does not serve " +
+                   std::string(discovery == "tegra" ? "Tegra" : "WSL") +
+                   " devices, only those of the driver's management library; use auto or nvml");
+    }
+  }
+
+  void build_sharing(const SharingSections& sections) {
+    SharingPolicy& policy = built_.settings.sharing;
+    const std::string& mig = from_.text("mig-strategy");
+    policy.mig = mig == "single"  ? MigStrategy::kSingle
+                 : mig == "mixed" ? MigStrategy::kMixed
+                                  : MigStrategy::kNone;
+    policy.gpu_names = sections.gpu_names;
+    policy.mig_names = sections.mig_names;
+    policy.replications = sections.replications;
+    policy.fail_requests_greater_than_one = sections.fail_requests_greater_than_one;
+    build_exclusions(policy);
+    built_.settings.shared_placement = from_.text("shared-devices-allocation-policy") == "packed"
+                                           ? SharedPlacement::kPacked
+                                           : SharedPlacement::kDistributed;
+    if (!from_.text("mps-root").empty()) {
+      built_.notices.push_back(where(from_.at("mps-root")) +
+                               ": this version has no MPS yet; without effect");
+    }
+  }
+
+  void build_exclusions(SharingPolicy& policy) {
+    std::set<std::string> seen;
+    for (const std::string& word : from_.list("exclude-devices")) {
+      const Result<Exclusion> exclusion = parse_exclusion(word);
+      if (!exclusion) return complain("exclude-devices", exclusion.error().message);
+      if (seen.insert(to_text(*exclusion)).second) policy.excluded.push_back(*exclusion);
+    }
+  }
+
+  void build_grant() {
+    GrantOptions& grant = built_.settings.grant;
+    const auto lists = [&](std::string_view strategy) {
+      const auto& list = from_.list("device-list-strategy");
+      return std::ranges::find(list, strategy) != list.end();
+    };
+    grant.list = {.envvar = lists("envvar"),
+                  .volume_mounts = lists("volume-mounts"),
+                  .cdi_annotations = lists("cdi-annotations"),
+                  .cdi_cri = lists("cdi-cri")};
+    grant.ids = from_.text("device-id-strategy") == "index" ? DeviceIdStrategy::kIndex
+                                                            : DeviceIdStrategy::kUuid;
+    grant.pass_device_specs = from_.truth("pass-device-specs");
+    grant.dev_root = from_.text("dev-root");
+    grant.cdi_annotation_prefix = from_.text("cdi-annotation-prefix");
+    grant.gds = from_.truth("gds-enabled");
+    grant.mofed = from_.truth("mofed-enabled");
+    grant.gdrcopy = from_.truth("gdrcopy-enabled");
+    grant.imex_required = from_.truth("imex-required");
+    build_imex(grant);
+    build_driver_mount(grant);
+  }
+
+  void build_imex(GrantOptions& grant) {
+    const std::vector<std::string>& ids = from_.list("imex-channel-ids");
+    const bool only_zero = ids.size() == 1 && parse_number<unsigned>(ids[0]) == 0U;
+    if (only_zero) grant.imex_channels = {0};
+    if (only_zero || ids.empty()) return;
+    complain(
+        "imex-channel-ids",
+        "invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; found [" +
+            brief(join(ids, " ")) + "]");
+  }
+
+  void build_driver_mount(GrantOptions& grant) {
+    const std::string& host = from_.text("host-path");
+    const std::string& container = from_.text("container-path");
+    if (!host.empty()) {
+      grant.driver_mount = DriverMount{host, container};
+    } else if (!container.empty()) {
+      complain("container-path",
+               "is given without --host-path, the folder on the host that it is for; give both");
+    }
+  }
+
+  void build_cdi() {
+    CdiOptions& cdi = built_.settings.cdi;
+    cdi.directory = from_.text("cdi-dir");
+    cdi.driver_root = from_.text("driver-root");
+    cdi.container_driver_root = from_.text("driver-root-ctr-path");
+    cdi.dev_root = from_.text("dev-root");
+    cdi.hook_path = from_.text("nvidia-cdi-hook-path");
+    cdi.feature_flags = from_.list("cdi-feature-flags");
+    cdi.disabled_hooks = from_.list("cdi-disable-hooks");
+  }
+
+  void build_health() {
+    HealthOptions& health = built_.settings.health;
+    const Value& interval = from_.at("health-check-interval").value;
+    if (const auto* held = std::get_if<std::chrono::milliseconds>(&interval)) {
+      health.interval = *held;
+    }
+    const Result<XidPolicy> policy = parse_xid_policy(from_.text("DP_DISABLE_HEALTHCHECKS"),
+                                                      from_.text("DP_ENABLE_HEALTHCHECKS"));
+    if (policy) {
+      health.xids = *policy;
+    } else {
+      built_.problems.push_back(policy.error().message);
+    }
+  }
+
+  Resolved& from_;
+  Built built_;
+};
+
+}  // namespace
+
+Built build_settings(Resolved& resolved, const SharingSections& sharing) {
+  return Builder(resolved).build(sharing);
+}
+
+}  // namespace tranche

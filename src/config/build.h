@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From resolved settings to the modules' option structs, with the checks that
+// need more than one setting. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/resolved.h"
+#include "config/settings.h"
+#include "config/sharing_reader.h"
+
+namespace tranche {
+
+struct Built {
+  Settings settings;
+  std::vector<std::string> notices;
+  std::vector<std::string> problems;  // when there is one, nothing else counts
+};
+
+// Defaults that follow from other settings are put into `resolved` too, so that
+// it tells what is in effect.
+Built build_settings(Resolved& resolved, const SharingSections& sharing);
+
+}  // namespace tranche

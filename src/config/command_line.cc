@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/command_line.h"
+
+#include <cstddef>
+#include <optional>
+
+#include "base/text.h"
+#include "config/values.h"
+
+namespace tranche {
+namespace {
+
+struct Word {
+  std::string dashed_name;  // as written, "--x"
+  std::string name;
+  std::optional<std::string> value;  // behind `=`
+};
+
+// One argument that starts with a dash, taken apart. Empty: not of that form.
+std::optional<Word> take_apart(const std::string& argument) {
+  const std::size_t dashes = argument.starts_with("--") ? 2 : 1;
+  const std::size_t equals = argument.find('=');
+  Word word;
+  word.dashed_name = argument.substr(0, equals);
+  word.name = word.dashed_name.substr(dashes);
+  if (equals != std::string::npos) word.value = argument.substr(equals + 1);
+  if (word.name.empty() || word.name.starts_with('-')) return std::nullopt;
+  return word;
+}
+
+class Parser {
+ public:
+  explicit Parser(const std::vector<std::string>& arguments) : arguments_(arguments) {}
+
+  CommandLine parse() {
+    while (next_ < arguments_.size()) {
+      const std::string& argument = arguments_[next_++];
+      if (argument == "--") {
+        line_.positionals.insert(line_.positionals.end(),
+                                 arguments_.begin() + static_cast<std::ptrdiff_t>(next_),
+                                 arguments_.end());
+        break;
+      }
+      if (argument.size() < 2 || argument[0] != '-') {
+        take_positional(argument);
+      } else {
+        take_flag(argument);
+      }
+    }
+    return std::move(line_);
+  }
+
+ private:
+  void complain(const std::string& problem) { line_.problems.push_back(problem); }
+
+  void take_positional(const std::string& argument) {
+    // "--pass-device-specs false" is meant as a value, and would turn it on.
+    if (behind_boolean_ == next_ - 1 && parse_go_bool(argument)) {
+      const std::string& before = arguments_[next_ - 2];
+      complain(before + " " + argument + ": a flag that is true or false does not take the next " +
+               "word; write " + before + "=" + argument);
+      return;
+    }
+    line_.positionals.push_back(argument);
+  }
+
+  void take_flag(const std::string& argument) {
+    const std::optional<Word> word = take_apart(argument);
+    if (!word) {
+      complain(brief(argument) + ": bad flag syntax; write --name=value");
+    } else if (word->name == "help" || word->name == "h" || word->name == "version") {
+      take_request(*word);
+    } else if (const FlagSpec* flag = find_flag(word->name)) {
+      take_known(*flag, *word, argument);
+    } else {
+      const auto near = nearest(brief(word->name), all_flag_names());
+      complain(brief(word->dashed_name) + ": unknown flag" +
+               (near ? "; did you mean --" + *near + "?" : "; --help lists all of them"));
+    }
+  }
+
+  void take_request(const Word& word) {
+    const auto wanted = parse_go_bool(word.value.value_or("true"));
+    if (!wanted)
+      complain(word.dashed_name + ": expected true or false, found '" + brief(*word.value) + "'");
+    (word.name == "version" ? line_.wants_version : line_.wants_help) = wanted.value_or(false);
+  }
+
+  void take_known(const FlagSpec& flag, const Word& word, const std::string& argument) {
+    if (word.value) {
+      line_.flags.push_back({&flag, *word.value, argument});
+    } else if (flag.type == ValueType::kBool) {
+      behind_boolean_ = next_;
+      line_.flags.push_back({&flag, "true", argument});
+    } else if (next_ < arguments_.size()) {
+      const std::string& value = arguments_[next_++];
+      line_.flags.push_back({&flag, value, argument + " " + value});
+    } else {
+      complain(argument + ": needs a value; write " + argument + "=" + placeholder(flag) +
+               (flag.name == "v" ? " (--version prints the version)" : ""));
+    }
+  }
+
+  static std::string placeholder(const FlagSpec& flag) {
+    if (flag.type == ValueType::kNumber) return "4";
+    return flag.fallback.empty() ? "value" : std::string(flag.fallback);
+  }
+
+  const std::vector<std::string>& arguments_;
+  std::size_t next_ = 0;
+  std::optional<std::size_t> behind_boolean_;  // position behind the last boolean without `=`
+  CommandLine line_;
+};
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  return Parser(arguments).parse();
+}
+
+}  // namespace tranche

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words by which people point at devices: indexes, uuids, PCI addresses,
+// model patterns; from text and back. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sharing/policy.h"
+
+namespace tranche {
+
+// An item of a `devices` list: "0", "0:1", GPU-<uuid>, MIG-<uuid> or the older
+// MIG-GPU-<uuid>/<gpu instance>/<compute instance>. Hexadecimal digits are
+// made lower case, as the driver writes them.
+Result<DeviceRef> parse_device_ref(std::string_view text);
+std::string to_text(const DeviceRef& device);
+
+// An item of --exclude-devices.
+Result<Exclusion> parse_exclusion(std::string_view text);
+std::string to_text(const Exclusion& exclusion);
+
+}  // namespace tranche

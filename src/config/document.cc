@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one place that knows yaml-cpp. Its event interface is used and not its
+// node tree, because the tree forgets repeated keys and lets aliases grow
+// without bound.
+#include "config/document.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "config/utf8.h"
+#include "config/values.h"
+
+namespace tranche {
+namespace {
+
+// Far above what any configuration needs (its own depth is 5).
+constexpr std::size_t kMostDepth = 32;
+// Counts aliases as often as they are used, so that no small file grows large.
+constexpr std::size_t kMostNodes = 1U << 16U;
+
+struct Problem {
+  unsigned line = 0;  // 0: the file as a whole
+  std::string what;
+};
+
+unsigned line_at(std::string_view text, std::size_t position) {
+  return 1 + static_cast<unsigned>(std::ranges::count(text.substr(0, position), '\n'));
+}
+
+std::optional<Problem> check_characters(std::string_view text) {
+  if (text.size() > kMostDocumentBytes) {
+    return Problem{0, "larger than 1 MiB; this is no configuration file"};
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F) {
+      return Problem{line_at(text, i), "has a control character; this is no text file"};
+    }
+  }
+  const std::size_t valid = valid_utf8_prefix(text);
+  if (valid != text.size()) return Problem{line_at(text, valid), "is not valid UTF-8"};
+  return std::nullopt;
+}
+
+// Where a scalar itself begins, behind its anchor and tag.
+std::size_t skip_properties(std::string_view text, std::size_t position) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  while (position < text.size() && std::string_view("&!#").find(text[position]) != text.npos) {
+    position = text.find_first_of(text[position] == '#' ? "\n" : kSpace, position);
+    position = std::min(text.find_first_not_of(kSpace, position), text.size());
+  }
+  return position;
+}
+
+// Whether the scalar at `position` has its closing quote, or needs none.
+// yaml-cpp takes the end of the file for one, so that a file that was cut off
+// would pass.
+bool has_its_quote(std::string_view text, std::size_t position) {
+  position = skip_properties(text, position);
+  if (position >= text.size() || (text[position] != '"' && text[position] != '\'')) return true;
+  const char quote = text[position];
+  for (std::size_t i = position + 1; i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (text[i] == quote && quote == '\'' && text.substr(i + 1).starts_with(quote)) {
+      ++i;
+    } else if (text[i] == quote) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::size_t count_nodes(const Node& node) {
+  std::size_t count = 1;
+  for (const Node& item : node.items) count += count_nodes(item);
+  return count;
+}
+
+// Builds the tree from yaml-cpp's events. After the first problem the events
+// that still come are ignored: the parser cannot be stopped but by throwing.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  using Mark = YAML::Mark;
+
+  const std::optional<Problem>& problem() const { return problem_; }
+  Node take_root() { return std::move(root_); }
+  // Where the last scalar began; only that one can lack its closing quote.
+  const Mark& last_scalar() const { return last_scalar_; }
+
+  void OnDocumentStart(const Mark& mark) override {
+    if (++documents_ == 2) fail(mark, "a second document begins; one file has one configuration");
+  }
+  void OnDocumentEnd() override {}
+
+  void OnNull(const Mark& mark, YAML::anchor_t anchor) override {
+    if (admit(mark, 1)) complete({.kind = NodeKind::kNull, .line = line_of(mark)}, anchor);
+  }
+
+  void OnScalar(const Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    last_scalar_ = mark;
+    if (!admit(mark, 1) || !admit_tag(mark, tag)) return;
+    if (!is_plain_text(value))
+      return fail(mark, "a text must be on one line, without control characters");
+    // "!" stands for quotes and block texts.
+    const bool quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+    complete({.kind = NodeKind::kScalar, .text = value, .quoted = quoted, .line = line_of(mark)},
+             anchor);
+  }
+
+  void OnAlias(const Mark& mark, YAML::anchor_t anchor) override {
+    if (problem_) return;
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) return fail(mark, "an alias that is part of what it stands for");
+    if (!admit(mark, count_nodes(found->second))) return;
+    Node copy = found->second;
+    copy.line = line_of(mark);
+    complete(std::move(copy), 0);
+  }
+
+  void OnSequenceStart(const Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, NodeKind::kList);
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, NodeKind::kMap);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    Node node;
+    YAML::anchor_t anchor = 0;
+    bool has_key = false;  // a map whose last key waits for its value
+  };
+
+  static unsigned line_of(const Mark& mark) { return static_cast<unsigned>(mark.line) + 1; }
+
+  void fail(const Mark& mark, const std::string& what) { fail(line_of(mark), what); }
+  void fail(unsigned line, const std::string& what) {
+    if (!problem_) problem_ = Problem{line, what};
+  }
+
+  // Whether so many nodes may be added; never after a problem.
+  bool admit(const Mark& mark, std::size_t count) {
+    if (problem_) return false;
+    nodes_ += count;
+    if (nodes_ > kMostNodes) fail(mark, "more than 65536 values, aliases counted as used");
+    return !problem_;
+  }
+
+  bool admit_tag(const Mark& mark, const std::string& tag) {
+    static constexpr std::string_view kPlain[] = {"", "?", "!"};
+    const bool standard = tag.starts_with("tag:yaml.org,2002:") && !tag.ends_with(":binary");
+    if (!standard && std::ranges::find(kPlain, tag) == std::end(kPlain)) {
+      fail(mark, "the tag " + brief(tag) + " is not understood; leave it out");
+    }
+    return !problem_;
+  }
+
+  void open(const Mark& mark, const std::string& tag, YAML::anchor_t anchor, NodeKind kind) {
+    if (!admit(mark, 1) || !admit_tag(mark, tag)) return;
+    if (stack_.size() >= kMostDepth) return fail(mark, "nested deeper than 32 levels");
+    stack_.push_back({.node = {.kind = kind, .line = line_of(mark)}, .anchor = anchor});
+  }
+
+  void close() {
+    if (problem_ || stack_.empty()) return;
+    Open done = std::move(stack_.back());
+    stack_.pop_back();
+    if (done.node.kind == NodeKind::kMap) merge(done.node);
+    if (!problem_) complete(std::move(done.node), done.anchor);
+  }
+
+  // A finished node goes to what is open around it.
+  void complete(Node node, YAML::anchor_t anchor) {
+    if (anchor != 0) {
+      nodes_ += count_nodes(node);
+      if (nodes_ > kMostNodes) return fail(node.line, "more than 65536 values behind anchors");
+      anchors_[anchor] = node;
+    }
+    if (stack_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = stack_.back();
+    if (parent.node.kind == NodeKind::kList || parent.has_key) {
+      parent.has_key = false;
+      parent.node.items.push_back(std::move(node));
+    } else if (node.kind != NodeKind::kScalar) {
+      fail(node.line, "a key must be text, found " + describe(node));
+    } else {
+      // "<<" in quotes is a key like any other, and one that nobody knows.
+      parent.node.keys.push_back(
+          {node.quoted && node.text == "<<" ? "\"<<\"" : node.text, node.line});
+      parent.has_key = true;
+    }
+  }
+
+  // `<<: *other`: takes over the keys of another map that are not here.
+  void merge(Node& map) {
+    Node merged = {.kind = NodeKind::kMap, .line = map.line};
+    std::set<std::string> own;
+    for (const NodeKey& key : map.keys) own.insert(key.text);
+    if (!own.contains("<<")) return;
+    for (std::size_t i = 0; i < map.keys.size(); ++i) {
+      if (map.keys[i].text == "<<") {
+        merge_from(map.items[i], own, merged);
+      } else {
+        merged.keys.push_back(std::move(map.keys[i]));
+        merged.items.push_back(std::move(map.items[i]));
+      }
+    }
+    map = std::move(merged);
+  }
+
+  void merge_from(const Node& source, std::set<std::string>& own, Node& target) {
+    if (source.kind == NodeKind::kList) {
+      for (const Node& item : source.items) {
+        if (item.kind != NodeKind::kMap)
+          return fail(item.line, "<< takes sections, found " + describe(item));
+        merge_from(item, own, target);
+      }
+      return;
+    }
+    if (source.kind != NodeKind::kMap)
+      return fail(source.line, "<< takes a section, found " + describe(source));
+    for (std::size_t i = 0; i < source.keys.size(); ++i) {
+      if (!own.insert(source.keys[i].text).second) continue;
+      target.keys.push_back(source.keys[i]);
+      target.items.push_back(source.items[i]);
+    }
+  }
+
+  std::optional<Problem> problem_;
+  Node root_;
+  std::vector<Open> stack_;
+  std::map<YAML::anchor_t, Node> anchors_;
+  std::size_t nodes_ = 0;
+  unsigned documents_ = 0;
+  Mark last_scalar_;
+};
+
+// The tree, in `root`, or what is wrong with the text.
+std::optional<Problem> build_tree(std::string_view text, Node& root) {
+  TreeBuilder builder;
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    parser.HandleNextDocument(builder);
+    // A second one is a problem; it is asked for once and no more, because
+    // yaml-cpp finds documents without end in some broken texts.
+    if (!builder.problem()) parser.HandleNextDocument(builder);
+  } catch (const YAML::Exception& problem) {
+    if (builder.problem()) return builder.problem();
+    if (problem.mark.is_null()) return Problem{0, "not YAML: " + problem.msg};
+    // What is missing at the end is reported for the line behind the last.
+    const unsigned last = line_at(text, text.size() - (text.ends_with('\n') ? 1 : 0));
+    const auto line = static_cast<unsigned>(problem.mark.line) + 1;
+    return Problem{std::min(line, last), "not YAML: " + problem.msg};
+  } catch (const std::exception& problem) {
+    return Problem{0, std::string("not YAML: ") + problem.what()};
+  }
+  if (builder.problem()) return builder.problem();
+  const auto& scalar = builder.last_scalar();
+  if (!has_its_quote(text, static_cast<std::size_t>(scalar.pos))) {
+    return Problem{static_cast<unsigned>(scalar.line) + 1,
+                   "not YAML: the closing quote is missing"};
+  }
+  root = builder.take_root();
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Node> parse_document(const ConfigText& file) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  Node root;
+  std::optional<Problem> problem = check_characters(file.content);
+  if (!problem) {
+    std::string_view text = file.content;
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    problem = build_tree(text, root);
+  }
+  if (!problem) return root;
+  const std::string line = problem->line == 0 ? "" : ":" + std::to_string(problem->line);
+  return Error{ErrorCode::kInvalidArgument, file.path + line + ": " + problem->what};
+}
+
+}  // namespace tranche

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A configuration file as a tree with line numbers, before anyone asks what
+// its keys mean. YAML, of which JSON is a part. Nothing that a file contains
+// can crash or hang this: size, depth and number of values are bounded, and
+// repeated keys are kept for the reader to complain about. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tranche {
+
+// A configuration file as it was read; the path serves for messages only.
+struct ConfigText {
+  std::string path;
+  std::string content;
+};
+
+enum class NodeKind { kNull, kScalar, kList, kMap };
+
+struct NodeKey {
+  std::string text;
+  unsigned line = 0;
+
+  bool operator==(const NodeKey&) const = default;
+};
+
+struct Node {
+  NodeKind kind = NodeKind::kNull;
+  std::string text;           // of a scalar
+  bool quoted = false;        // a scalar that is text, whatever it looks like
+  unsigned line = 0;          // from 1
+  std::vector<NodeKey> keys;  // of a map: keys[i] belongs to items[i]
+  std::vector<Node> items;    // of a list or a map
+  std::string remark;         // printed behind it; never read from a file
+
+  bool operator==(const Node&) const = default;
+};
+
+constexpr std::size_t kMostDocumentBytes = 1U << 20U;
+
+// An empty file is a null node. Anchors, aliases and merge keys (`<<`) are
+// resolved. An error begins with the path, and the line where one is to blame:
+// "config.yaml:3: ".
+Result<Node> parse_document(const ConfigText& file);
+
+// What a scalar without quotes is taken for, by the rules of YAML 1.1 that
+// NVIDIA's plugin follows.
+enum class ScalarKind { kText, kBool, kInteger, kFloat };
+ScalarKind scalar_kind(const Node& scalar);
+
+// true, yes, on and y; false, no, off and n; only for scalars of kind kBool.
+bool scalar_truth(const Node& scalar);
+
+// "a list", "the text \"5\"", "the number 5": for messages.
+std::string describe(const Node& node);
+
+// The item with this key; null when there is none. The first of repeated ones.
+const Node* find_item(const Node& map, std::string_view key);
+
+// The line of a key; that of the map when it has no such key.
+unsigned key_line(const Node& map, std::string_view key);
+
+}  // namespace tranche

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is wrong with a file, collected while it is read, so that a person gets
+// everything at once. Also its remarks: what is right, but worth a line.
+// Not thread-safe: belongs to one reading of one file.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tranche {
+
+class FileProblems {
+ public:
+  explicit FileProblems(std::string path) : path_(std::move(path)) {}
+
+  // "config.yaml:3".
+  std::string place(unsigned line) const { return path_ + ":" + std::to_string(line); }
+
+  // `key` as a person would write it: "sharing.timeSlicing.resources[0].name".
+  void add(unsigned line, const std::string& key, const std::string& what) {
+    found_.emplace_back(line, sentence(line, key, what));
+  }
+  void remark(unsigned line, const std::string& key, const std::string& what) {
+    remarks_.push_back(sentence(line, key, what));
+  }
+
+  bool empty() const { return found_.empty(); }
+  // In the file's order.
+  std::vector<std::string> sorted() const {
+    auto found = found_;
+    std::ranges::stable_sort(found, {}, [](const auto& problem) { return problem.first; });
+    std::vector<std::string> sentences;
+    for (auto& [line, text] : found) sentences.push_back(std::move(text));
+    return sentences;
+  }
+  const std::vector<std::string>& remarks() const { return remarks_; }
+
+ private:
+  std::string sentence(unsigned line, const std::string& key, const std::string& what) const {
+    return place(line) + ": " + (key.empty() ? "" : key + ": ") + what;
+  }
+
+  std::string path_;
+  std::vector<std::pair<unsigned, std::string>> found_;
+  std::vector<std::string> remarks_;
+};
+
+}  // namespace tranche

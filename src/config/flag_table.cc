@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/flag_table.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+constexpr FlagSpec kSharingFlags[] = {
+    {.name = "mig-strategy",
+     .environment = {"MIG_STRATEGY"},
+     .key = "flags.migStrategy",
+     .type = ValueType::kChoice,
+     .fallback = "none",
+     .allowed = "none,single,mixed",
+     .complaint = "unknown MIG strategy: ",
+     .group = FlagGroup::kSharing,
+     .help = "What becomes of GPUs that are cut with MIG. none: every GPU is offered whole. "
+             "single: MIG devices are offered as nvidia.com/gpu; all must have the same profile. "
+             "mixed: MIG devices are offered as nvidia.com/mig-<profile>."},
+    {.name = "exclude-devices",
+     .environment = {"EXCLUDE_DEVICES"},
+     .key = "tranche.excludeDevices",
+     .type = ValueType::kTextList,
+     .group = FlagGroup::kSharing,
+     .help = "GPUs that are not offered at all. Each is an index (0), a GPU uuid (GPU-8f1c...), a "
+             "PCI address in any form (0000:07:00.0, 07:00.0), or a model pattern with at least "
+             "one * in it (*T4*)."},
+    {.name = "shared-devices-allocation-policy",
+     .environment = {"SHARED_DEVICES_ALLOCATION_POLICY"},
+     .key = "flags.plugin.sharedDevicesAllocationPolicy",
+     .type = ValueType::kChoice,
+     .fallback = "distributed",
+     .allowed = "distributed,packed",
+     .complaint = "invalid --shared-devices-allocation-policy option: ",
+     .group = FlagGroup::kSharing,
+     .help = "Which GPU the next replica is taken from. distributed: the one with the fewest "
+             "replicas in use. packed: the one with the most."},
+    {.name = "mps-root",
+     .environment = {"MPS_ROOT"},
+     .key = "flags.mpsRoot",
+     .type = ValueType::kPath,
+     .group = FlagGroup::kSharing,
+     .help = "Where NVIDIA's plugin keeps its MPS files on the host. Read and checked, but this "
+             "version has no MPS yet."},
+};
+
+constexpr FlagSpec kContainerFlags[] = {
+    {.name = "device-list-strategy",
+     .environment = {"DEVICE_LIST_STRATEGY"},
+     .key = "flags.plugin.deviceListStrategy",
+     .type = ValueType::kTextList,
+     .fallback = "envvar",
+     .allowed = "envvar,volume-mounts,cdi-annotations,cdi-cri",
+     .complaint = "invalid --device-list-strategy option: invalid strategy: ",
+     .group = FlagGroup::kContainers,
+     .help = "How the container runtime is told of a container's GPUs; any combination. envvar: "
+             "NVIDIA_VISIBLE_DEVICES. volume-mounts: mounts below "
+             "/var/run/nvidia-container-devices. cdi-annotations and cdi-cri: CDI names, by "
+             "annotation or by the kubelet's own field."},
+    {.name = "device-id-strategy",
+     .environment = {"DEVICE_ID_STRATEGY"},
+     .key = "flags.plugin.deviceIDStrategy",
+     .type = ValueType::kChoice,
+     .fallback = "uuid",
+     .allowed = "uuid,index",
+     .complaint = "invalid --device-id-strategy option: ",
+     .group = FlagGroup::kContainers,
+     .help = "What GPUs are called towards the runtime: by uuid, or by the driver's index."},
+    {.name = "pass-device-specs",
+     .environment = {"PASS_DEVICE_SPECS"},
+     .key = "flags.plugin.passDeviceSpecs",
+     .type = ValueType::kBool,
+     .fallback = "false",
+     .group = FlagGroup::kContainers,
+     .help = "Also hand the device nodes themselves to the kubelet. Needed with the kubelet's "
+             "static CPU manager, which otherwise takes the GPUs away again."},
+    {.name = "gdrcopy-enabled",
+     .environment = {"GDRCOPY_ENABLED"},
+     .key = "flags.gdrcopyEnabled",
+     .type = ValueType::kBool,
+     .fallback = "false",
+     .group = FlagGroup::kContainers,
+     .help = "Give containers GDRCopy (/dev/gdrdrv)."},
+    {.name = "gds-enabled",
+     .environment = {"GDS_ENABLED"},
+     .key = "flags.gdsEnabled",
+     .type = ValueType::kBool,
+     .fallback = "false",
+     .group = FlagGroup::kContainers,
+     .help = "Give containers GPUDirect Storage (/dev/nvidia-fs*)."},
+    {.name = "mofed-enabled",
+     .environment = {"MOFED_ENABLED"},
+     .key = "flags.mofedEnabled",
+     .type = ValueType::kBool,
+     .fallback = "false",
+     .group = FlagGroup::kContainers,
+     .help = "Give containers the InfiniBand devices of Mellanox OFED (/dev/infiniband)."},
+    {.name = "imex-channel-ids",
+     .environment = {"IMEX_CHANNEL_IDS"},
+     .key = "imex.channelIDs",
+     .type = ValueType::kNumberList,
+     .group = FlagGroup::kContainers,
+     .help = "IMEX channels that every GPU container gets: none, or channel 0."},
+    {.name = "imex-required",
+     .environment = {"IMEX_REQUIRED"},
+     .key = "imex.required",
+     .type = ValueType::kBool,
+     .fallback = "false",
+     .group = FlagGroup::kContainers,
+     .help = "Whether a channel that the node does not have is an error."},
+    {.name = "host-path",
+     .environment = {"HOST_PATH"},
+     .key = "tranche.hostPath",
+     .type = ValueType::kPath,
+     .group = FlagGroup::kContainers,
+     .help = "Folder on the host with the driver's libraries, mounted read-only into every GPU "
+             "container. For nodes without NVIDIA's container runtime. Off unless given."},
+    {.name = "container-path",
+     .environment = {"CONTAINER_PATH"},
+     .key = "tranche.containerPath",
+     .type = ValueType::kPath,
+     .fallback_note = "/usr/local/nvidia when --host-path is given",
+     .group = FlagGroup::kContainers,
+     .help = "Where containers find the folder of --host-path. Only together with it."},
+};
+
+constexpr FlagSpec kCdiFlags[] = {
+    {.name = "cdi-annotation-prefix",
+     .environment = {"CDI_ANNOTATION_PREFIX"},
+     .key = "flags.plugin.cdiAnnotationPrefix",
+     .fallback = "cdi.k8s.io/",
+     .group = FlagGroup::kCdi,
+     .help = "What the annotation key of cdi-annotations begins with."},
+    {.name = "nvidia-cdi-hook-path",
+     .aliases = {"nvidia-ctk-path"},
+     .environment = {"NVIDIA_CDI_HOOK_PATH", "NVIDIA_CTK_PATH"},
+     .key = "flags.plugin.nvidiaCTKPath",
+     .type = ValueType::kPath,
+     .fallback = "/usr/bin/nvidia-ctk",
+     .group = FlagGroup::kCdi,
+     .help = "The hook program on the host that CDI specifications name."},
+    {.name = "cdi-dir",
+     .environment = {"CDI_DIR"},
+     .type = ValueType::kPath,
+     .fallback = "/var/run/cdi",
+     .group = FlagGroup::kCdi,
+     .help = "Folder that CDI specifications are written to. The runtime must read it."},
+    {.name = "cdi-feature-flags",
+     .environment = {"CDI_FEATURE_FLAGS"},
+     .type = ValueType::kTextList,
+     .allowed = "enable-explicit-driver-libraries,disable-nvsandboxutils,"
+                "enable-coherent-annotations,disable-multiple-csv-devices,"
+                "no-additional-gids-for-device-nodes,disable-ipc-discoverer",
+     .complaint = "unknown CDI feature flag: ",
+     .group = FlagGroup::kCdi,
+     .help = "Changes to how CDI specifications are made, by NVIDIA's names."},
+    {.name = "cdi-disable-hooks",
+     .environment = {"CDI_DISABLE_HOOKS"},
+     .type = ValueType::kTextList,
+     .allowed = "all,create-symlinks,enable-cuda-compat,update-ldcache,"
+                "disable-device-node-modification,update-application-profile,chmod",
+     .complaint = "unknown CDI hook: ",
+     .group = FlagGroup::kCdi,
+     .help = "Hooks that CDI specifications leave out; all leaves out every one."},
+};
+
+constexpr FlagSpec kDriverFlags[] = {
+    {.name = "fail-on-init-error",
+     .environment = {"FAIL_ON_INIT_ERROR"},
+     .key = "flags.failOnInitError",
+     .type = ValueType::kBool,
+     .fallback = "true",
+     .group = FlagGroup::kDriver,
+     .help = "Whether the program ends when it cannot reach the driver at its start. With false it "
+             "stays and tries again."},
+    {.name = "device-discovery-strategy",
+     .environment = {"DEVICE_DISCOVERY_STRATEGY"},
+     .key = "flags.deviceDiscoveryStrategy",
+     .type = ValueType::kChoice,
+     .fallback = "auto",
+     .allowed = "auto,nvml",
+     .refused = "tegra,wsl",
+     .complaint = "invalid --device-discovery-strategy option ",
+     .group = FlagGroup::kDriver,
+     .help = "How GPUs are found. auto and nvml both ask the driver's management library. tegra "
+             "and wsl are understood but refused: this version does not serve them."},
+    {.name = "driver-root",
+     .aliases = {"nvidia-driver-root"},
+     .environment = {"NVIDIA_DRIVER_ROOT"},
+     .key = "flags.nvidiaDriverRoot",
+     .type = ValueType::kPath,
+     .fallback = "/",
+     .group = FlagGroup::kDriver,
+     .help = "Root of the driver's files on the host."},
+    {.name = "dev-root",
+     .aliases = {"nvidia-dev-root"},
+     .environment = {"NVIDIA_DEV_ROOT"},
+     .key = "flags.nvidiaDevRoot",
+     .type = ValueType::kPath,
+     .fallback_note = "the driver root",
+     .group = FlagGroup::kDriver,
+     .help = "Root of the device nodes on the host."},
+    {.name = "driver-root-ctr-path",
+     .aliases = {"container-driver-root"},
+     .environment = {"DRIVER_ROOT_CTR_PATH", "CONTAINER_DRIVER_ROOT"},
+     .key = "flags.plugin.containerDriverRoot",
+     .type = ValueType::kPath,
+     .fallback = "/driver-root",
+     .group = FlagGroup::kDriver,
+     .help =
+         "Where the host's driver root is mounted for this program. libnvidia-ml.so.1 is looked "
+         "for below it first."},
+    {.name = "host-root",
+     .environment = {"HOST_ROOT"},
+     .type = ValueType::kPath,
+     .fallback = "/",
+     .group = FlagGroup::kDriver,
+     .help = "Where this program finds the host's /proc, /sys and /dev."},
+};
+
+constexpr FlagSpec kHealthFlags[] = {
+    {.name = "health-check-interval",
+     .environment = {"HEALTH_CHECK_INTERVAL"},
+     .key = "tranche.healthCheckInterval",
+     .type = ValueType::kDuration,
+     .fallback = "5s",
+     .group = FlagGroup::kHealth,
+     .help = "How often GPUs are looked at when the driver reports no event. A duration such as "
+             "500ms, 5s or 1m30s; from 100ms to 24h."},
+    {.name = "",
+     .environment = {"DP_DISABLE_HEALTHCHECKS"},
+     .group = FlagGroup::kHealth,
+     .help = "XIDs (the driver's error numbers) that do not make a GPU unhealthy, besides 13, 31, "
+             "43, 45, 68 and 109: a list of numbers, or all."},
+    {.name = "",
+     .environment = {"DP_ENABLE_HEALTHCHECKS"},
+     .group = FlagGroup::kHealth,
+     .help = "XIDs that do make a GPU unhealthy, whatever the other variable and the default list "
+             "say: a list of numbers, or all."},
+};
+
+constexpr FlagSpec kAgentFlags[] = {
+    {.name = "config-file",
+     .environment = {"CONFIG_FILE"},
+     .group = FlagGroup::kAgent,
+     .help = "The configuration file, YAML or JSON. It is read again when it changes."},
+    {.name = "kubelet-socket",
+     .environment = {"KUBELET_SOCKET"},
+     .type = ValueType::kPath,
+     .fallback = "/var/lib/kubelet/device-plugins/kubelet.sock",
+     .group = FlagGroup::kAgent,
+     .help = "The kubelet's registration socket. Our own sockets lie beside it. Empty: serve, but "
+             "do not register."},
+    {.name = "state-dir",
+     .environment = {"STATE_DIR"},
+     .type = ValueType::kPath,
+     .fallback_note = "<folder of the kubelet socket>/tranche",
+     .group = FlagGroup::kAgent,
+     .help =
+         "Folder for what must outlive a restart: known faults of GPUs, and the control socket."},
+};
+
+constexpr FlagSpec kLoggingFlags[] = {
+    {.name = "log-format",
+     .environment = {"LOG_FORMAT"},
+     .key = "tranche.logFormat",
+     .type = ValueType::kChoice,
+     .fallback = "text",
+     .allowed = "text,json",
+     .complaint = "unknown log format: ",
+     .group = FlagGroup::kLogging,
+     .help = "How log lines are written: for people, or as one JSON object each."},
+    {.name = "v",
+     .type = ValueType::kNumber,
+     .fallback = "0",
+     .group = FlagGroup::kLogging,
+     .help = "How much is logged, as glog counts it: 4 and above also logs what helps in finding a "
+             "fault."},
+};
+
+constexpr std::string_view kGlog = "A flag of glog. Logs always go to standard error.";
+constexpr FlagSpec kGlogFlags[] = {
+    {.name = "logtostderr",
+     .type = ValueType::kBool,
+     .fallback = "true",
+     .group = FlagGroup::kWithoutEffect,
+     .help = kGlog},
+    {.name = "alsologtostderr",
+     .type = ValueType::kBool,
+     .fallback = "false",
+     .group = FlagGroup::kWithoutEffect,
+     .help = kGlog},
+    {.name = "stderrthreshold", .group = FlagGroup::kWithoutEffect, .help = kGlog},
+    {.name = "log_dir", .group = FlagGroup::kWithoutEffect, .help = kGlog},
+    {.name = "vmodule", .group = FlagGroup::kWithoutEffect, .help = kGlog},
+    {.name = "log_backtrace_at", .group = FlagGroup::kWithoutEffect, .help = kGlog},
+};
+
+// The groups above as one array.
+template <std::size_t... Sizes>
+constexpr auto joined(const FlagSpec (&... groups)[Sizes]) {
+  std::array<FlagSpec, (Sizes + ...)> all{};
+  auto* next = all.data();
+  ((next = std::ranges::copy(groups, next).out), ...);
+  return all;
+}
+
+constexpr auto kTable = joined(kSharingFlags, kContainerFlags, kCdiFlags, kDriverFlags,
+                               kHealthFlags, kAgentFlags, kLoggingFlags, kGlogFlags);
+
+}  // namespace
+
+std::vector<std::string> FlagSpec::allowed_words() const {
+  return allowed.empty() ? std::vector<std::string>{} : split(allowed, ',');
+}
+
+std::span<const FlagSpec> flag_table() { return kTable; }
+
+const FlagSpec* find_flag(std::string_view name) {
+  if (name.empty()) return nullptr;
+  for (const FlagSpec& flag : kTable) {
+    if (flag.name == name || std::ranges::find(flag.aliases, name) != flag.aliases.end()) {
+      return &flag;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> all_flag_names() {
+  std::vector<std::string> names = {"help", "version"};
+  for (const FlagSpec& flag : kTable) {
+    if (!flag.name.empty()) names.emplace_back(flag.name);
+    for (const std::string_view alias : flag.aliases) {
+      if (!alias.empty()) names.emplace_back(alias);
+    }
+  }
+  return names;
+}
+
+std::string_view group_title(FlagGroup group) {
+  switch (group) {
+    case FlagGroup::kSharing: return "Resources and sharing";
+    case FlagGroup::kContainers: return "What a container gets";
+    case FlagGroup::kCdi: return "CDI";
+    case FlagGroup::kDriver: return "Driver and node";
+    case FlagGroup::kHealth: return "Health";
+    case FlagGroup::kAgent: return "The agent itself";
+    case FlagGroup::kLogging: return "Logging";
+    case FlagGroup::kWithoutEffect: return "Accepted without effect";
+  }
+  return "";
+}
+
+}  // namespace tranche

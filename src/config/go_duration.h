@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Durations as Go writes them, because NVIDIA's files do: "5s", "1m30s",
+// "1.5h", "300ms". Pure.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tranche {
+
+// Empty for what Go's time.ParseDuration refuses, overflow included.
+std::optional<std::chrono::nanoseconds> parse_go_duration(std::string_view text);
+
+// "5s" or "1500ms": what parse_go_duration reads back to the same value.
+std::string go_duration(std::chrono::milliseconds duration);
+
+}  // namespace tranche

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether two rows of sharing.timeSlicing.resources are sure to select the same
+// device. Only what can be known without the node's GPUs is claimed: an index
+// and a uuid may be one device or two, and that is left to the catalog.
+// Pure; the time is n log n in the number of devices.
+#pragma once
+
+#include <climits>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "sharing/policy.h"
+
+namespace tranche {
+
+class RowOverlap {
+ public:
+  // Adds a row, and says the line of an earlier one that it overlaps with.
+  std::optional<unsigned> add(const Replication& row, unsigned line);
+
+ private:
+  struct Seen {
+    std::optional<unsigned> any;    // line of some row
+    std::optional<unsigned> all;    // of a row with all devices
+    std::optional<unsigned> first;  // of a row with the first `first_count`
+    unsigned first_count = 0;
+    unsigned least_index = UINT_MAX;  // among listed GPU indexes, with its line
+    unsigned least_index_line = 0;
+    std::map<std::string, unsigned> listed;
+  };
+
+  static std::optional<unsigned> add_first(Seen& seen, unsigned count, unsigned line);
+  static std::optional<unsigned> add_list(Seen& seen, const std::vector<DeviceRef>& devices,
+                                          unsigned line);
+
+  std::map<ResourceName, Seen> seen_;
+};
+
+}  // namespace tranche

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/shape.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "config/go_duration.h"
+#include "config/values.h"
+
+namespace tranche {
+namespace {
+
+// A file of nothing but wrong keys should not become a log of thousands of
+// lines.
+constexpr std::size_t kMostProblems = 100;
+
+struct Place {
+  std::string path;   // in the schema: "resources.gpus[].name"
+  std::string shown;  // for people: "resources.gpus[0].name"
+
+  Place child(const std::string& key) const {
+    const std::string dot = path.empty() ? "" : ".";
+    return {path + dot + key, shown + dot + key};
+  }
+  Place row(std::size_t index) const {
+    return {path + "[]", shown + "[" + std::to_string(index) + "]"};
+  }
+};
+
+bool is_integer(const Node& node) {
+  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kInteger;
+}
+bool is_text(const Node& node) {
+  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kText;
+}
+bool is_bool(const Node& node) {
+  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kBool;
+}
+
+bool is_any_duration(const Node& node) {
+  if (node.kind != NodeKind::kScalar) return false;
+  const ScalarKind kind = scalar_kind(node);
+  return kind == ScalarKind::kInteger || kind == ScalarKind::kFloat || node.text == "infinite" ||
+         (kind == ScalarKind::kText && parse_go_duration(node.text));
+}
+
+bool fits(KeyKind kind, const Node& node) {
+  const auto text_or_integer = [](const Node& item) { return is_text(item) || is_integer(item); };
+  switch (kind) {
+    case KeyKind::kSection: return node.kind == NodeKind::kMap;
+    case KeyKind::kRows: return node.kind == NodeKind::kList;
+    case KeyKind::kBool: return is_bool(node);
+    case KeyKind::kNumber: return is_integer(node);
+    case KeyKind::kText:
+    case KeyKind::kDuration: return is_text(node);
+    case KeyKind::kAnyDuration: return is_any_duration(node);
+    case KeyKind::kTextList:
+      return is_text(node) ||
+             (node.kind == NodeKind::kList && std::ranges::all_of(node.items, text_or_integer));
+    case KeyKind::kNumberList:
+      return node.kind == NodeKind::kList && std::ranges::all_of(node.items, is_integer);
+    case KeyKind::kDevices:
+    case KeyKind::kRefused: return true;  // judged by the reader
+  }
+  return false;
+}
+
+// What to do about a value of the wrong type.
+std::string advice(KeyKind kind, const Node& node) {
+  if (node.kind != NodeKind::kScalar) return "";
+  if (kind == KeyKind::kText && !is_text(node)) return " (put it in quotes)";
+  if ((kind == KeyKind::kBool || kind == KeyKind::kNumber) && node.quoted) {
+    return " (leave out the quotes)";
+  }
+  return "";
+}
+
+class ShapeCheck {
+ public:
+  ShapeCheck(const Schema& schema, FileProblems& problems) : schema_(schema), problems_(problems) {}
+
+  void check_section(const Place& place, const Node& section) {
+    std::map<std::string, unsigned> seen;
+    for (std::size_t i = 0; i < section.keys.size(); ++i) {
+      const NodeKey& key = section.keys[i];
+      const auto [first, is_new] = seen.emplace(key.text, key.line);
+      const Place child = place.child(key.text);
+      const KeySpec* spec = schema_.find(child.path);
+      // A key with a dot or brackets in it must not pass for a path.
+      if (spec == nullptr || last_name(spec->path) != key.text) {
+        if (count_ < kMostProblems) complain(key.line, place.shown, unknown(place, key.text));
+      } else if (!is_new) {
+        complain(key.line, child.shown,
+                 "given twice, first on line " + std::to_string(first->second));
+      } else {
+        check_value(*spec, child, section.items[i], key.line);
+      }
+    }
+  }
+
+ private:
+  void complain(unsigned line, const std::string& key, const std::string& what) {
+    if (++count_ <= kMostProblems) problems_.add(line, key, what);
+  }
+
+  void check_value(const KeySpec& spec, const Place& place, const Node& node, unsigned line) {
+    if (spec.owner == KeyOwner::kOtherProgram && node.kind != NodeKind::kNull &&
+        spec.kind != KeyKind::kSection) {
+      problems_.remark(line, place.shown,
+                       "belongs to NVIDIA's gpu-feature-discovery: not ours, without effect here");
+    }
+    // A key without a value counts as not given, as in NVIDIA's plugin.
+    if (node.kind == NodeKind::kNull) return;
+    if (!fits(spec.kind, node)) {
+      complain(line, place.shown,
+               "expected " + std::string(expected(spec.kind)) + ", found " +
+                   culprit(spec.kind, node) + advice(spec.kind, node));
+      return;
+    }
+    if (spec.kind == KeyKind::kSection) check_section(place, node);
+    if (spec.kind == KeyKind::kRows) check_rows(place, node);
+  }
+
+  // In a list, the item that does not belong there.
+  static std::string culprit(KeyKind kind, const Node& node) {
+    if (kind != KeyKind::kTextList && kind != KeyKind::kNumberList) return describe(node);
+    for (const Node& item : node.items) {
+      const bool good = is_integer(item) || (kind == KeyKind::kTextList && is_text(item));
+      if (node.kind == NodeKind::kList && !good) return describe(item) + " in the list";
+    }
+    return describe(node);
+  }
+
+  void check_rows(const Place& place, const Node& list) {
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      const Place row = place.row(i);
+      const Node& item = list.items[i];
+      if (item.kind == NodeKind::kMap) {
+        check_section(row, item);
+      } else {
+        complain(item.line, row.shown, "expected a section with keys, found " + describe(item));
+      }
+    }
+  }
+
+  std::string unknown(const Place& place, const std::string& given) const {
+    const std::string key = brief(given);
+    const std::vector<std::string> siblings = schema_.names_below(place.path);
+    const std::string what = "unknown key '" + key + "'";
+    for (const std::string& sibling : siblings) {
+      if (lower(sibling) == lower(key)) return what + "; did you mean '" + sibling + "'?";
+    }
+    std::vector<std::string> homes;
+    for (const KeySpec& spec : schema_.keys()) {
+      if (last_name(spec.path) == key) homes.push_back(spec.path);
+    }
+    if (!homes.empty()) return "misplaced key '" + key + "'; it belongs at " + join(homes, " or ");
+    if (const auto near = nearest(key, siblings)) return what + "; did you mean '" + *near + "'?";
+    std::vector<std::string> names;
+    for (const KeySpec& spec : schema_.keys()) names.emplace_back(last_name(spec.path));
+    if (const auto near = nearest(key, names)) {
+      const auto home = std::ranges::find_if(
+          schema_.keys(), [&](const KeySpec& spec) { return last_name(spec.path) == *near; });
+      return what + "; did you mean " + home->path + "?";
+    }
+    return what + "; known here: " + join(siblings, ", ");
+  }
+
+  const Schema& schema_;
+  FileProblems& problems_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+void check_shape(const Schema& schema, const Node& root, FileProblems& problems) {
+  if (root.kind == NodeKind::kNull) return;
+  if (root.kind != NodeKind::kMap) {
+    problems.add(root.line, "",
+                 "expected a map with keys such as version and flags, found " + describe(root));
+    return;
+  }
+  ShapeCheck(schema, problems).check_section({}, root);
+}
+
+}  // namespace tranche

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a file has the form of a configuration: only keys that exist, each
+// once, in its place and of its type. What the values mean is not asked here.
+// Pure.
+#pragma once
+
+#include "config/document.h"
+#include "config/file_problems.h"
+#include "config/schema.h"
+
+namespace tranche {
+
+void check_shape(const Schema& schema, const Node& root, FileProblems& problems);
+
+}  // namespace tranche

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sections of the file that are more than single values: `resources` and
+// `sharing`. The file's form has been checked before (shape.h); what did not
+// fit there is passed over here. Pure.
+#pragma once
+
+#include <vector>
+
+#include "config/document.h"
+#include "config/file_problems.h"
+#include "sharing/policy.h"
+
+namespace tranche {
+
+// What a file says about sharing, with the lines for "where did this come
+// from".
+struct SharingSections {
+  std::vector<NameRule> gpu_names;
+  std::vector<unsigned> gpu_name_lines;
+  std::vector<NameRule> mig_names;
+  std::vector<unsigned> mig_name_lines;
+  std::vector<Replication> replications;
+  std::vector<unsigned> replication_lines;
+  bool fail_requests_greater_than_one = false;
+  unsigned fail_requests_line = 0;  // 0: not given
+};
+
+SharingSections read_sharing(const Node& root, FileProblems& problems);
+
+}  // namespace tranche

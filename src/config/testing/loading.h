@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Short ways to load a configuration in a test.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/load.h"
+
+namespace tranche::testing {
+
+inline constexpr const char* kFile = "config.yaml";
+
+inline Result<Loaded> load_file(const std::string& content,
+                                const std::vector<std::string>& arguments = {},
+                                const std::map<std::string, std::string>& environment = {}) {
+  return load_settings(Sources{arguments, environment}, ConfigText{kFile, content});
+}
+
+inline Result<Loaded> load_flags(const std::vector<std::string>& arguments) {
+  return load_settings(Sources{arguments, {}}, std::nullopt);
+}
+
+inline Result<Loaded> load_variables(const std::map<std::string, std::string>& environment) {
+  return load_settings(Sources{{}, environment}, std::nullopt);
+}
+
+// The message of what must be an error; "loaded" when it is none.
+inline std::string problem_of(const Result<Loaded>& loaded) {
+  return loaded ? "loaded" : loaded.error().message;
+}
+
+// The setting with this flag or variable name; null when there is none.
+inline const Provenance* find_setting(const Loaded& loaded, const std::string& name) {
+  for (const Provenance& setting : loaded.provenance) {
+    if (setting.setting == name) return &setting;
+  }
+  return nullptr;
+}
+
+// What is in effect when nothing is configured.
+inline Settings default_settings() {
+  Settings settings;
+  settings.state_dir = "/var/lib/kubelet/device-plugins/tranche";
+  return settings;
+}
+
+}  // namespace tranche::testing

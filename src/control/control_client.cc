@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/control_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+
+#include "base/files.h"
+#include "control_v1.grpc.pb.h"
+
+namespace tranche {
+namespace {
+
+namespace v1 = ::tranche::control::v1;
+
+constexpr std::chrono::seconds kPatience{10};
+
+// Makes one call; `Call` is the stub's method.
+template <typename Reply, typename Request, typename Call>
+Result<Reply> ask(const std::string& socket, const Request& request, Call call) {
+  // Spares the pause that a channel takes over a socket that is not there.
+  if (!path_exists(socket)) {
+    return Error{ErrorCode::kUnavailable, "no agent runs here: " + socket + " is not there"};
+  }
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetMaxReceiveMessageSize(64 << 20);
+  const auto stub = v1::AgentControl::NewStub(
+      grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  Reply reply;
+  const grpc::Status status = (stub.get()->*call)(&context, request, &reply);
+  if (status.ok()) return reply;
+  if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
+    return Error{ErrorCode::kInvalidArgument, status.error_message()};
+  }
+  return Error{ErrorCode::kUnavailable,
+               "no agent answers at " + socket + ": " + status.error_message()};
+}
+
+Result<std::string> message_of(const Result<v1::ControlReply>& reply) {
+  if (!reply) return reply.error();
+  return reply->message();
+}
+
+}  // namespace
+
+Result<std::string> ask_status(const std::string& socket) {
+  const auto reply =
+      ask<v1::StatusReply>(socket, v1::StatusRequest{}, &v1::AgentControl::Stub::Status);
+  if (!reply) return reply.error();
+  return reply->json();
+}
+
+Result<std::string> ask_release(const std::string& socket, const std::vector<std::string>& gpus) {
+  v1::ReleaseRequest request;
+  for (const std::string& gpu : gpus) request.add_gpus(gpu);
+  return message_of(ask<v1::ControlReply>(socket, request, &v1::AgentControl::Stub::Release));
+}
+
+Result<std::string> ask_resume(const std::string& socket) {
+  return message_of(
+      ask<v1::ControlReply>(socket, v1::ResumeRequest{}, &v1::AgentControl::Stub::Resume));
+}
+
+}  // namespace tranche

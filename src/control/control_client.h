@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asks a running agent. kUnavailable: none answers there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tranche {
+
+Result<std::string> ask_status(const std::string& socket);
+Result<std::string> ask_release(const std::string& socket, const std::vector<std::string>& gpus);
+Result<std::string> ask_resume(const std::string& socket);
+
+}  // namespace tranche

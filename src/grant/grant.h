@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one container gets for the shares it was given, as a value. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "grant/node_facts.h"
+#include "grant/options.h"
+#include "sharing/catalog.h"
+
+namespace tranche {
+
+struct GrantedMount {
+  std::string container_path;
+  std::string host_path;
+  bool read_only = false;
+  bool operator==(const GrantedMount&) const = default;
+};
+
+struct GrantedNode {
+  std::string container_path;
+  std::string host_path;
+  std::string permissions;
+  bool operator==(const GrantedNode&) const = default;
+};
+
+struct ContainerGrant {
+  std::map<std::string, std::string> env;
+  std::vector<GrantedMount> mounts;
+  std::vector<GrantedNode> nodes;
+  std::map<std::string, std::string> annotations;
+  std::vector<std::string> cdi_devices;  // "vendor/class=device"
+
+  bool operator==(const ContainerGrant&) const = default;
+};
+
+// Either all that was asked for, or an error that says which id is wrong and
+// why. The order of the ids does not matter: the grant follows the devices'.
+Result<ContainerGrant> grant(const Offer& offer, const GrantOptions& options,
+                             const NodeFacts& facts, const std::vector<std::string_view>& ids);
+
+}  // namespace tranche

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A CDI specification as the text of its file. Pure: equal specifications
+// give equal bytes.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "handoff/cdi_spec.h"
+
+namespace tranche {
+
+// Fails only when a path is not UTF-8, which JSON cannot hold.
+Result<std::string> cdi_json(const CdiSpec& spec);
+
+}  // namespace tranche

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handoff/cdi_names.h"
+
+#include <algorithm>
+
+namespace tranche {
+namespace {
+
+// Not std::isalnum: a locale must not change names.
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool is_legal_inside(char c) {
+  return is_alphanumeric(c) || c == '_' || c == '-' || c == '.' || c == ':';
+}
+
+}  // namespace
+
+std::vector<std::string_view> cdi_classes() {
+  return {kCdiGdrcopy, kCdiGds, kCdiGpu, kCdiImexChannel, kCdiMofed};
+}
+
+std::string cdi_device_name(std::string_view id) {
+  // The first and the last character must be a letter or a digit.
+  while (!id.empty() && !is_alphanumeric(id.front())) id.remove_prefix(1);
+  while (!id.empty() && !is_alphanumeric(id.back())) id.remove_suffix(1);
+  std::string name(id);
+  std::ranges::replace_if(name, [](char c) { return !is_legal_inside(c); }, '_');
+  return name;
+}
+
+std::string cdi_device_name(const Gpu& gpu, DeviceIdStrategy ids) {
+  if (ids == DeviceIdStrategy::kIndex) return std::to_string(gpu.index);
+  return cdi_device_name(gpu.uuid.text);
+}
+
+std::string cdi_device_name(const Gpu& gpu, const MigDevice& mig, DeviceIdStrategy ids) {
+  if (ids == DeviceIdStrategy::kIndex) {
+    return std::to_string(gpu.index) + ":" + std::to_string(mig.index);
+  }
+  return cdi_device_name(mig.uuid.text);
+}
+
+std::string cdi_qualified_name(std::string_view device_class, std::string_view name) {
+  return std::string(kCdiVendor) + "/" + std::string(device_class) + "=" + std::string(name);
+}
+
+std::string cdi_file_name(std::string_view device_class) {
+  return std::string(kCdiVendor) + "-" + std::string(device_class) + ".json";
+}
+
+std::vector<std::string> known_cdi_hooks() {
+  return {"all",
+          "apply-cuda-memory-limits",
+          "chmod",
+          "create-symlinks",
+          "disable-device-node-modification",
+          "enable-cuda-compat",
+          "update-application-profile",
+          "update-ldcache"};
+}
+
+std::vector<std::string> known_cdi_feature_flags() {
+  return {"disable-ipc-discoverer",
+          "disable-multiple-csv-devices",
+          "disable-nvsandbox-utils",
+          "disable-nvsandboxutils",
+          "enable-coherent-annotations",
+          "enable-explicit-driver-libraries",
+          "no-additional-gids-for-device-nodes"};
+}
+
+}  // namespace tranche

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What things are called in our CDI (Container Device Interface)
+// specifications. A device is named "vendor/class=name"; whoever writes the
+// specification and whoever names a device to the kubelet must agree on it,
+// so both take it from here. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "grant/options.h"
+
+namespace tranche {
+
+// NVIDIA's device plugin uses this vendor. Runtimes, policies and people know
+// it, and the file it left behind is replaced instead of contradicted.
+inline constexpr std::string_view kCdiVendor = "k8s.device-plugin.nvidia.com";
+
+inline constexpr std::string_view kCdiGpu = "gpu";
+inline constexpr std::string_view kCdiImexChannel = "imex-channel";
+inline constexpr std::string_view kCdiGdrcopy = "gdrcopy";
+inline constexpr std::string_view kCdiGds = "gds";
+inline constexpr std::string_view kCdiMofed = "mofed";
+// The one device of gdrcopy, gds and mofed; in class gpu every device at once.
+inline constexpr std::string_view kCdiAll = "all";
+
+// Every class we write a file for, sorted.
+std::vector<std::string_view> cdi_classes();
+
+// `id` as a device name. CDI allows letters, digits and `_ - . :`, so the `/`
+// of an old MIG id ("MIG-GPU-…/7/0") becomes `_`. What is legal stays as it is.
+// Empty when nothing legal is left.
+std::string cdi_device_name(std::string_view id);
+
+// The names of a GPU and of a MIG device on it: the uuid, or "0" and "0:1".
+std::string cdi_device_name(const Gpu& gpu, DeviceIdStrategy ids);
+std::string cdi_device_name(const Gpu& gpu, const MigDevice& mig, DeviceIdStrategy ids);
+
+// "k8s.device-plugin.nvidia.com/gpu=GPU-8f1c…", what the kubelet is given.
+std::string cdi_qualified_name(std::string_view device_class, std::string_view name);
+
+// "k8s.device-plugin.nvidia.com-gpu.json"
+std::string cdi_file_name(std::string_view device_class);
+
+// What CdiOptions::disabled_hooks and ::feature_flags may hold, for those who
+// check a configuration. Some flags name things we never do; they are accepted
+// because NVIDIA's plugin takes them.
+std::vector<std::string> known_cdi_hooks();
+std::vector<std::string> known_cdi_feature_flags();
+
+}  // namespace tranche

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a driver installation consists of, as found on this node: its files
+// below the driver root, and its device nodes. Values only; which of them a
+// container gets is decided in cdi_plan.h.
+//
+// Every path is as seen from the driver root (files) or the device root
+// (nodes), which is also how a container sees it. The two roots' own places,
+// for us and for the host's runtime, are not part of it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gpu/inventory.h"
+#include "gpu/pci_address.h"
+#include "handoff/cdi_options.h"
+
+namespace tranche {
+
+// A character device.
+struct DeviceNode {
+  std::string path;  // "/dev/nvidia0"
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned mode = 0;  // permission bits
+  unsigned gid = 0;
+
+  bool operator==(const DeviceNode&) const = default;
+};
+
+struct DriverFile {
+  std::string path;  // where it was found
+  // The same with every link followed inside the root. An absolute link is
+  // right inside the root and wrong outside of it.
+  std::string real_path;
+  std::string container_path;  // where programs look for it
+
+  bool operator==(const DriverFile&) const = default;
+};
+
+struct DriverLibrary {
+  std::string path;    // links followed
+  std::string soname;  // empty: not an ELF file
+  // Names of links beside it that begin with its "libname.so", sorted.
+  std::vector<std::string> links;
+
+  bool operator==(const DriverLibrary&) const = default;
+};
+
+struct DriverFiles {
+  // Of the libraries below; empty when there are none.
+  std::string version;
+  // Folders with libraries of this version, in the order they are searched.
+  std::vector<std::string> library_folders;
+  // Everything named *.so.<version> there, and NVVM.
+  std::vector<DriverLibrary> libraries;
+  // Libraries without the version in their names that belong to GL and OpenCL
+  // rather than to the driver; for who asks for them.
+  std::vector<DriverLibrary> explicit_libraries;
+  std::vector<DriverFile> graphics;  // EGL platforms, X modules, their programs and settings
+  std::vector<DriverFile> programs;
+  std::vector<DriverFile> firmware;
+  std::vector<DriverFile> sockets;  // of daemons on the host
+  std::vector<DriverFile> gds;      // what GPUDirect Storage reads
+
+  std::map<std::string, DeviceNode> nodes;  // by path
+  // Nodes of the kernel's graphics devices, by the GPU they belong to.
+  std::map<PciAddress, std::vector<std::string>> drm;
+  std::map<std::string, std::string> drm_links;  // "/dev/dri/by-path/…": what it points to
+
+  // Why there are no libraries, for people.
+  std::string trouble;
+
+  bool operator==(const DriverFiles&) const = default;
+};
+
+// Looks at the file system. The driver root is options.container_driver_root
+// or, where that holds no driver, `host_root`; the same for device nodes, each
+// on its own. What cannot be read is as if it were not there. Touches nothing;
+// a few milliseconds, and may block where a file system does.
+DriverFiles find_driver_files(const Inventory& inventory, const CdiOptions& options,
+                              const std::string& host_root = "/");
+
+}  // namespace tranche

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding single driver files below a root: the steps that driver_files.cc and
+// graphics_files.cc are made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "handoff/driver_files.h"
+#include "handoff/driver_root.h"
+
+namespace tranche {
+
+enum class FileKind {
+  kFile,  // anything but a folder: sockets too
+  kFolder,
+  kProgram,
+};
+
+// Adds what is at `path`, if it is of that kind, and says whether it was.
+// Without a `container_path` the container gets it at the same place.
+bool add_file(DriverRoot& root, const std::string& path, FileKind kind,
+              std::vector<DriverFile>& files, const std::string& container_path = "");
+
+// Adds `name` from the first of `folders` that has it.
+void add_first(DriverRoot& root, const std::vector<std::string>& folders, const std::string& name,
+               FileKind kind, std::vector<DriverFile>& files);
+
+// Where programs lie.
+std::vector<std::string> program_folders();
+
+}  // namespace tranche

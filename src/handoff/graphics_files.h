@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver files that only drawing programs need.
+#pragma once
+
+#include "handoff/driver_files.h"
+#include "handoff/driver_root.h"
+
+namespace tranche {
+
+// Fills files.graphics for the driver of files.version.
+void find_graphics_files(DriverRoot& root, DriverFiles& files);
+
+}  // namespace tranche

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/host_files.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+// "gi12" with prefix "gi" is 12.
+std::optional<unsigned> number_after(std::string_view text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  return parse_number<unsigned>(text.substr(prefix.size()));
+}
+
+std::optional<unsigned> find_minor(
+    const std::map<std::tuple<unsigned, unsigned, int>, unsigned>& minors,
+    const std::tuple<unsigned, unsigned, int>& key) {
+  const auto found = minors.find(key);
+  return found == minors.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string first_line(const Result<std::string>& content) {
+  if (!content) return {};
+  return std::string(trim(split(*content, '\n').front()));
+}
+
+}  // namespace
+
+MigMinors MigMinors::parse(std::string_view text) {
+  MigMinors result;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t space = line.find(' ');
+    if (space == std::string::npos) continue;
+    const std::vector<std::string> path = split(line.substr(0, space), '/');
+    const auto minor = parse_number<unsigned>(trim(line.substr(space)));
+    if (!minor || path.size() < 3 || path.size() > 4 || path.back() != "access") continue;
+    const auto gpu = number_after(path[0], "gpu");
+    const auto instance = number_after(path[1], "gi");
+    if (!gpu || !instance) continue;
+    int compute = -1;
+    if (path.size() == 4) {
+      const auto number = number_after(path[2], "ci");
+      if (!number) continue;
+      compute = static_cast<int>(*number);
+    }
+    result.minors_[{*gpu, *instance, compute}] = *minor;
+  }
+  return result;
+}
+
+std::optional<unsigned> MigMinors::gpu_instance(unsigned gpu_minor, unsigned instance) const {
+  return find_minor(minors_, {gpu_minor, instance, -1});
+}
+
+std::optional<unsigned> MigMinors::compute_instance(unsigned gpu_minor, unsigned gpu_instance,
+                                                    unsigned instance) const {
+  return find_minor(minors_, {gpu_minor, gpu_instance, static_cast<int>(instance)});
+}
+
+KernelGpu parse_gpu_information(std::string_view text) {
+  KernelGpu gpu;
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const std::string label(trim(line.substr(0, colon)));
+    const std::string value(trim(line.substr(colon + 1)));
+    if (label == "Model") gpu.model = value;
+    // Question marks until the driver has read it from the card.
+    if (label == "GPU UUID" && value.find('?') == std::string::npos) gpu.uuid = value;
+    if (label == "Bus Location") gpu.pci = parse_pci_address(value);
+    if (label == "Device Minor") gpu.minor = parse_number<unsigned>(value);
+  }
+  return gpu;
+}
+
+Result<std::string> HostFiles::boot_id() const {
+  const std::string path = below(root_, "/proc/sys/kernel/random/boot_id");
+  const Result<std::string> content = read_file(path);
+  if (!content) return content.error();
+  const std::string id = first_line(content);
+  if (id.empty()) return Error{ErrorCode::kUnavailable, path + " is empty"};
+  return id;
+}
+
+std::optional<unsigned> HostFiles::numa_node(const PciAddress& address) const {
+  const auto content =
+      read_file(below(root_, "/sys/bus/pci/devices/" + to_string(address) + "/numa_node"));
+  // -1 where the kernel has one node only, and in most virtual machines.
+  return parse_number<unsigned>(first_line(content));
+}
+
+std::optional<bool> HostFiles::has_pci_device(const PciAddress& address) const {
+  const std::string devices = below(root_, "/sys/bus/pci/devices");
+  const Result<std::vector<std::string>> names = list_directory(devices);
+  if (!names || names->empty()) return std::nullopt;
+  return std::ranges::find(*names, to_string(address)) != names->end();
+}
+
+MigMinors HostFiles::mig_minors() const {
+  const auto content = read_file(below(root_, "/proc/driver/nvidia-caps/mig-minors"));
+  return MigMinors::parse(content ? *content : std::string());
+}
+
+std::vector<KernelGpu> HostFiles::kernel_gpus() const {
+  const std::string folder = below(root_, "/proc/driver/nvidia/gpus");
+  const Result<std::vector<std::string>> names = list_directory(folder);
+  if (!names) return {};
+  std::vector<KernelGpu> gpus;
+  for (const std::string& name : *names) {
+    const Result<std::string> text = read_file(below(folder, name + "/information"));
+    if (!text) continue;
+    KernelGpu gpu = parse_gpu_information(*text);
+    if (!gpu.pci) gpu.pci = parse_pci_address(name);
+    gpus.push_back(std::move(gpu));
+  }
+  return gpus;
+}
+
+std::string HostFiles::driver_version() const {
+  return first_line(read_file(below(root_, "/sys/module/nvidia/version")));
+}
+
+std::string HostFiles::gpu_set() const {
+  for (const char* folder : {"/sys/bus/pci/drivers/nvidia", "/sys/module/nvidia/drivers/pci:nvidia",
+                             "/proc/driver/nvidia/gpus"}) {
+    const Result<std::vector<std::string>> names = list_directory(below(root_, folder));
+    if (!names) continue;
+    std::vector<std::string> gpus;
+    for (const std::string& name : *names) {
+      if (parse_pci_address(name)) gpus.push_back(name);
+    }
+    return join(gpus, " ");
+  }
+  return {};
+}
+
+std::optional<bool> HostFiles::has_driver_module() const {
+  if (!path_exists(below(root_, "/sys/module"))) return std::nullopt;
+  return path_exists(below(root_, "/sys/module/nvidia"));
+}
+
+std::vector<unsigned> HostFiles::gpu_node_minors() const {
+  const Result<std::vector<std::string>> names = list_directory(below(root_, "/dev"));
+  if (!names) return {};
+  std::vector<unsigned> minors;
+  for (const std::string& name : *names) {
+    // "nvidiactl", "nvidia-uvm" and others are no GPUs.
+    if (const auto minor = number_after(name, "nvidia")) minors.push_back(*minor);
+  }
+  std::ranges::sort(minors);
+  return minors;
+}
+
+std::string HostFiles::kernel_log_path() const { return below(root_, "/dev/kmsg"); }
+
+std::vector<std::string> control_nodes(const std::string& dev_root) {
+  std::vector<std::string> present;
+  for (const char* path :
+       {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"}) {
+    if (path_exists(below(dev_root, path))) present.emplace_back(path);
+  }
+  return present;
+}
+
+std::vector<unsigned> imex_channels(const std::vector<unsigned>& wanted,
+                                    const std::vector<std::string>& dev_roots) {
+  std::vector<unsigned> present;
+  for (const unsigned channel : wanted) {
+    const std::string node = "/dev/nvidia-caps-imex-channels/channel" + std::to_string(channel);
+    const bool is_there = std::ranges::any_of(
+        dev_roots, [&](const std::string& root) { return path_exists(below(root, node)); });
+    if (is_there) present.push_back(channel);
+  }
+  return present;
+}
+
+}  // namespace tranche

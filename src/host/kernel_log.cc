@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/kernel_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/errno_error.h"
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+constexpr unsigned kFellOffTheBus = 79;
+
+// Takes `prefix` off the front of `text`; says whether it was there.
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+// Everything before `mark`, which is taken too; empty when there is none.
+std::optional<std::string_view> take_until(std::string_view& text, std::string_view mark) {
+  const std::size_t end = text.find(mark);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view before = text.substr(0, end);
+  text.remove_prefix(end + mark.size());
+  return before;
+}
+
+// "(PCI:0000:05:00): 79, pid=…, GPU has fallen off the bus."
+std::optional<KernelXid> parse_xid(std::string_view text) {
+  if (!take(text, "(")) return std::nullopt;
+  take(text, "PCI:");  // very old drivers leave it out
+  const auto place = take_until(text, "): ");
+  if (!place) return std::nullopt;
+  const auto pci = parse_pci_address(*place);
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  const auto number = parse_number<unsigned>(text.substr(0, digits));
+  if (!pci || !number) return std::nullopt;
+  text.remove_prefix(digits == std::string_view::npos ? text.size() : digits);
+  take(text, ", ");
+  return KernelXid{*pci, *number, std::string(trim(text))};
+}
+
+// "GPU 0000:18:00.0: GPU has fallen off the bus." or, from old drivers,
+// "GPU at 0000:01:00.0 has fallen off the bus."
+std::optional<KernelXid> parse_fallen_off(std::string_view text) {
+  if (!take(text, "GPU ")) return std::nullopt;
+  take(text, "at ");
+  take(text, "PCI:");
+  if (text.find("has fallen off the bus") == std::string_view::npos) return std::nullopt;
+  std::string_view place = text.substr(0, text.find(' '));
+  if (place.ends_with(':')) place.remove_suffix(1);
+  const auto pci = parse_pci_address(place);
+  if (!pci) return std::nullopt;
+  return KernelXid{*pci, kFellOffTheBus, "GPU has fallen off the bus"};
+}
+
+// The numbers before the semicolon start with facility × 8 + level; the
+// kernel's own facility is 0.
+bool written_by_the_kernel(std::string_view header) {
+  const auto priority = parse_number<unsigned>(header.substr(0, header.find(',')));
+  return priority && *priority < 8;
+}
+
+}  // namespace
+
+std::optional<KernelXid> parse_kernel_record(std::string_view record) {
+  const auto header = take_until(record, ";");
+  if (!header || !written_by_the_kernel(*header)) return std::nullopt;
+  record = record.substr(0, record.find('\n'));
+  if (!take(record, "NVRM: ")) return std::nullopt;
+  if (take(record, "Xid ")) return parse_xid(record);
+  return parse_fallen_off(record);
+}
+
+Result<KernelLog> KernelLog::open(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) return errno_error("opening " + path);
+  if (::lseek(fd.get(), 0, SEEK_END) < 0) return errno_error("seeking in " + path);
+  return KernelLog(std::move(fd));
+}
+
+std::vector<KernelXid> KernelLog::drain() {
+  std::vector<KernelXid> found;
+  std::array<char, 8192> buffer;
+  while (true) {
+    const ssize_t count = ::read(fd_.get(), buffer.data(), buffer.size());
+    // EPIPE: records were overwritten before we came; the next are there.
+    if (count < 0 && (errno == EINTR || errno == EPIPE)) continue;
+    if (count <= 0) return found;
+    unfinished_.append(buffer.data(), static_cast<std::size_t>(count));
+    std::string_view rest = unfinished_;
+    while (const auto line = take_until(rest, "\n")) {
+      if (auto xid = parse_kernel_record(*line)) found.push_back(std::move(*xid));
+    }
+    unfinished_ = std::string(rest);
+  }
+}
+
+}  // namespace tranche

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One test a row of the table in docs/health.md: for each class of fault, what
+// clears it and what does not.
+#include "inventory/clearing.h"
+
+#include <gtest/gtest.h>
+
+namespace tranche {
+namespace {
+
+// A fault of session 5 in boot "b1".
+Fault a_fault(Clearance clearance) {
+  return {.gpu = GpuUuid("GPU-0"), .clearance = clearance, .boot_id = "b1", .session = 5};
+}
+
+// The same session and boot; the driver asks for nothing.
+Evidence fine() { return {.vitals = {.recovery_action = 0}, .boot_id = "b1", .session = 5}; }
+
+Evidence with_action(unsigned action) {
+  Evidence evidence = fine();
+  evidence.vitals.recovery_action = action;
+  return evidence;
+}
+
+Evidence old_driver() {
+  Evidence evidence = fine();
+  evidence.vitals.recovery_action.reset();
+  return evidence;
+}
+
+Evidence after_reboot() {
+  Evidence evidence = fine();
+  evidence.boot_id = "b2";
+  return evidence;
+}
+
+Evidence in_fresh_session() {
+  Evidence evidence = fine();
+  evidence.session = 6;
+  return evidence;
+}
+
+Fault after_reset(Clearance clearance) {
+  Fault fault = a_fault(clearance);
+  fault.reset_seen = true;
+  return fault;
+}
+
+TEST(ApplicationFault, IsClearedByAPassingProbe) {
+  EXPECT_TRUE(clears(a_fault(Clearance::kProbe), fine()));
+  EXPECT_TRUE(clears(a_fault(Clearance::kProbe), old_driver()));
+  EXPECT_FALSE(clears(a_fault(Clearance::kProbe), with_action(1)));
+}
+
+TEST(ResetFault, IsClearedByTheDriversWordOnceItHasAskedForSomething) {
+  Fault fault = a_fault(Clearance::kRecovery);
+  EXPECT_FALSE(clears(fault, fine())) << "the word may still be the old one";
+  fault.driver_asked = true;
+  EXPECT_FALSE(clears(fault, with_action(1)));
+  EXPECT_TRUE(clears(fault, fine()));
+}
+
+TEST(ResetFault, IsClearedByTheDriversWordInAFreshSession) {
+  EXPECT_TRUE(clears(a_fault(Clearance::kRecovery), in_fresh_session()));
+}
+
+TEST(ResetFault, OnAnOldDriverIsClearedByAResetOrAReboot) {
+  EXPECT_FALSE(clears(a_fault(Clearance::kRecovery), old_driver()));
+  Evidence fresh_but_wordless = old_driver();
+  fresh_but_wordless.session = 6;
+  EXPECT_FALSE(clears(a_fault(Clearance::kRecovery), fresh_but_wordless));
+  EXPECT_TRUE(clears(after_reset(Clearance::kRecovery), old_driver()));
+  Evidence rebooted = old_driver();
+  rebooted.boot_id = "b2";
+  EXPECT_TRUE(clears(a_fault(Clearance::kRecovery), rebooted));
+}
+
+TEST(FallenOffTheBus, IsClearedByAResetOrARebootAndNotByTheDriversWord) {
+  EXPECT_FALSE(clears(a_fault(Clearance::kReset), in_fresh_session()));
+  EXPECT_TRUE(clears(after_reset(Clearance::kReset), fine()));
+  EXPECT_TRUE(clears(a_fault(Clearance::kReset), after_reboot()));
+  EXPECT_FALSE(clears(after_reset(Clearance::kReset), with_action(2)));
+}
+
+TEST(RebootFault, IsClearedByARebootAlone) {
+  EXPECT_FALSE(clears(after_reset(Clearance::kReboot), in_fresh_session()));
+  EXPECT_TRUE(clears(a_fault(Clearance::kReboot), after_reboot()));
+}
+
+TEST(RebootFault, StaysWhereTheBootIsNotKnown) {
+  Evidence evidence = fine();
+  evidence.boot_id.clear();
+  EXPECT_FALSE(clears(a_fault(Clearance::kReboot), evidence));
+}
+
+TEST(RowRemap, IsClearedWhenNoneIsPendingAnyMore) {
+  Evidence evidence = fine();
+  evidence.vitals.repair_pending = true;
+  EXPECT_FALSE(clears(a_fault(Clearance::kRepair), evidence));
+  evidence.vitals.repair_pending = false;
+  EXPECT_TRUE(clears(a_fault(Clearance::kRepair), evidence));
+}
+
+TEST(RowRemap, IsClearedByAResetWhereTheDriverDoesNotSay) {
+  EXPECT_FALSE(clears(a_fault(Clearance::kRepair), fine()));
+  EXPECT_TRUE(clears(after_reset(Clearance::kRepair), fine()));
+}
+
+TEST(FailedRowRemap, StaysUntilTheCardIsReplaced) {
+  Evidence evidence = after_reboot();
+  evidence.vitals.remap_failed = true;
+  EXPECT_FALSE(clears(a_fault(Clearance::kSound), evidence));
+  evidence.vitals.remap_failed = false;
+  EXPECT_TRUE(clears(a_fault(Clearance::kSound), evidence));
+}
+
+TEST(NvLinkFault, IsClearedWhenEveryLinkIsUp) {
+  Evidence evidence = in_fresh_session();
+  evidence.vitals.links_down = 1;
+  EXPECT_FALSE(clears(a_fault(Clearance::kLinks), evidence));
+  evidence.vitals.links_down = 0;
+  EXPECT_TRUE(clears(a_fault(Clearance::kLinks), evidence));
+}
+
+TEST(InforomFault, IsClearedWhenItValidates) {
+  Evidence evidence = after_reboot();
+  EXPECT_FALSE(clears(a_fault(Clearance::kInforom), evidence));
+  evidence.vitals.inforom_valid = true;
+  EXPECT_TRUE(clears(a_fault(Clearance::kInforom), evidence));
+}
+
+Fault a_condition(FaultKind kind) {
+  Fault fault = a_fault(Clearance::kCondition);
+  fault.kind = kind;
+  return fault;
+}
+
+TEST(LostGpu, IsClearedWhenItAnswersInAFreshSession) {
+  for (const FaultKind kind : {FaultKind::kLost, FaultKind::kNeedsReset}) {
+    EXPECT_FALSE(clears(a_condition(kind), fine()));
+    EXPECT_TRUE(clears(a_condition(kind), in_fresh_session()));
+  }
+}
+
+TEST(HungGpu, IsClearedWhenItAnswers) {
+  EXPECT_TRUE(clears(a_condition(FaultKind::kHung), fine()));
+  EXPECT_TRUE(clears(a_condition(FaultKind::kNoAnswer), fine()));
+}
+
+TEST(RecoveryAction, IsClearedWhenTheDriverAsksForNothing) {
+  EXPECT_FALSE(clears(a_condition(FaultKind::kRecoveryAction), with_action(4)));
+  EXPECT_TRUE(clears(a_condition(FaultKind::kRecoveryAction), with_action(0)));
+  EXPECT_TRUE(clears(a_condition(FaultKind::kRecoveryAction), with_action(5)))
+      << "an IMEX domain to recover does not concern the GPU";
+  EXPECT_FALSE(clears(a_condition(FaultKind::kRecoveryAction), with_action(77)))
+      << "what we do not know is not usable";
+}
+
+TEST(FabricFault, IsClearedWhenTheFabricIsReady) {
+  Evidence evidence = fine();
+  evidence.vitals.fabric_ready = false;
+  EXPECT_FALSE(clears(a_condition(FaultKind::kFabric), evidence));
+  evidence.vitals.fabric_ready = true;
+  EXPECT_TRUE(clears(a_condition(FaultKind::kFabric), evidence));
+}
+
+TEST(UnwatchedGpu, IsClearedWhenItsEventsAreWatched) {
+  Evidence evidence = fine();
+  evidence.unwatched = true;
+  EXPECT_FALSE(clears(a_condition(FaultKind::kUnwatched), evidence));
+  EXPECT_TRUE(clears(a_condition(FaultKind::kUnwatched), fine()));
+}
+
+TEST(ShowsReset, WhereACounterThatOnlyGrowsHasFallen) {
+  EXPECT_TRUE(shows_reset({.uncorrected_ecc = 2}, {.uncorrected_ecc = 0}));
+  EXPECT_TRUE(shows_reset({.energy_mj = 900}, {.energy_mj = 1}));
+  EXPECT_TRUE(shows_reset({.pcie_replays = 3}, {.pcie_replays = 0}));
+  EXPECT_FALSE(
+      shows_reset({.uncorrected_ecc = 0, .energy_mj = 5}, {.uncorrected_ecc = 0, .energy_mj = 5}));
+  EXPECT_FALSE(shows_reset({.energy_mj = 5}, {}));
+  EXPECT_FALSE(shows_reset({}, {.energy_mj = 5}));
+}
+
+TEST(Flapping, DoublesWhatAGpuHasToPass) {
+  EXPECT_EQ(readings_needed(Clearance::kProbe, 0), 2U);
+  EXPECT_EQ(readings_needed(Clearance::kProbe, 1), 4U);
+  EXPECT_EQ(readings_needed(Clearance::kReset, 3), 8U);
+  EXPECT_EQ(readings_needed(Clearance::kReset, 1000), 64U);
+}
+
+}  // namespace
+}  // namespace tranche

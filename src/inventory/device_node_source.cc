@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/device_node_source.h"
+
+#include <algorithm>
+
+namespace tranche {
+namespace {
+
+Gpu gpu_of_node(unsigned minor, const std::vector<KernelGpu>& kernel_gpus) {
+  Gpu gpu{.uuid = GpuUuid("nvidia" + std::to_string(minor)), .index = minor, .minor = minor};
+  const auto known = std::ranges::find(kernel_gpus, minor, &KernelGpu::minor);
+  if (known == kernel_gpus.end()) return gpu;
+  if (!known->uuid.empty()) gpu.uuid = GpuUuid(known->uuid);
+  gpu.model = known->model;
+  gpu.pci = known->pci;
+  return gpu;
+}
+
+}  // namespace
+
+Status DeviceNodeSource::open(const std::set<GpuUuid>& untouched) {
+  if (host_.gpu_node_minors().empty()) {
+    return Error{ErrorCode::kNotFound, "there is no GPU's device node below " + host_.root()};
+  }
+  untouched_ = untouched;
+  ++session_;
+  return Done{};
+}
+
+Result<DriverReading> DeviceNodeSource::read(const ReadWish&) {
+  DriverReading reading{.kind = DriverKind::kDeviceNodes,
+                        .driver_version = host_.driver_version(),
+                        .session = session_,
+                        .complete = untouched_.empty()};
+  const std::vector<KernelGpu> kernel_gpus = host_.kernel_gpus();
+  std::vector<GpuUuid> uuids;
+  for (const unsigned minor : host_.gpu_node_minors()) {
+    Gpu gpu = gpu_of_node(minor, kernel_gpus);
+    if (gpu.pci) gpu.numa_node = host_.numa_node(*gpu.pci);
+    if (untouched_.contains(gpu.uuid)) continue;
+    uuids.push_back(gpu.uuid);
+    reading.gpus.push_back({.index = gpu.index, .gpu = std::move(gpu)});
+  }
+  reading.topology = Topology(std::move(uuids));
+  return reading;
+}
+
+Result<std::vector<DriverEvent>> DeviceNodeSource::wait(std::chrono::milliseconds) {
+  return Error{ErrorCode::kNotFound, "device nodes have no events"};
+}
+
+}  // namespace tranche

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads GPUs from the driver's library where there is one, else from the device
+// nodes; and goes over to the library as soon as it appears.
+#pragma once
+
+#include "inventory/gpu_source.h"
+
+namespace tranche {
+
+class FallbackSource final : public GpuSource {
+ public:
+  FallbackSource(GpuSource& preferred, GpuSource& fallback)
+      : preferred_(preferred), fallback_(fallback) {}
+
+  // The error is the preferred source's: that is the one to mend.
+  Status open(const std::set<GpuUuid>& untouched) override;
+  void close() override;
+  Result<DriverReading> read(const ReadWish& wish) override;
+  Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) override;
+
+ private:
+  GpuSource& preferred_;
+  GpuSource& fallback_;
+  GpuSource* open_ = nullptr;
+  std::set<GpuUuid> untouched_;
+  unsigned reads_since_look_ = 0;
+};
+
+}  // namespace tranche

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/node_state.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "inventory/clearing.h"
+#include "inventory/xid_table.h"
+
+namespace tranche {
+namespace {
+
+constexpr std::int64_t kFlappingWindowSeconds = 3600;
+
+std::size_t recoveries_lately(const NodeState& state, const GpuUuid& gpu, std::int64_t now) {
+  const auto known = state.recoveries.find(gpu);
+  if (known == state.recoveries.end()) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(
+      known->second, [&](std::int64_t when) { return when > now - kFlappingWindowSeconds; }));
+}
+
+// Opens a fault, or brings the text of one that is open already up to date.
+void open_fault(NodeState& state, Fault fault, const Surroundings& around) {
+  fault.boot_id = around.boot_id;
+  fault.session = state.session;
+  const auto same = std::ranges::find_if(state.faults, [&](const Fault& other) {
+    return std::tie(other.gpu, other.slice, other.kind, other.xid) ==
+           std::tie(fault.gpu, fault.slice, fault.kind, fault.xid);
+  });
+  if (same == state.faults.end()) {
+    fault.needed =
+        readings_needed(fault.clearance, recoveries_lately(state, fault.gpu, around.now));
+    state.faults.push_back(std::move(fault));
+    return;
+  }
+  same->text = std::move(fault.text);
+  same->passed = 0;
+  if (fault.kind != FaultKind::kXid) return;
+  // It happened again: what was seen before proves nothing any more.
+  same->boot_id = fault.boot_id;
+  same->session = fault.session;
+  same->driver_asked = false;
+  same->reset_seen = false;
+}
+
+FaultKind kind_of(FailureKind failure) {
+  switch (failure) {
+    case FailureKind::kLost: return FaultKind::kLost;
+    case FailureKind::kNeedsReset: return FaultKind::kNeedsReset;
+    case FailureKind::kHung: return FaultKind::kHung;
+    case FailureKind::kOther: return FaultKind::kNoAnswer;
+  }
+  return FaultKind::kNoAnswer;
+}
+
+Gpu* find(NodeState& state, const GpuUuid& uuid) {
+  const auto found = std::ranges::find(state.inventory.gpus, uuid, &Gpu::uuid);
+  return found == state.inventory.gpus.end() ? nullptr : &*found;
+}
+
+// Counters that this reading does not have keep their last value: the next one
+// that has them is compared with it.
+Vitals merged(Vitals last, const Vitals& now) {
+  const auto take = [](auto& place, const auto& value) {
+    if (value) place = value;
+  };
+  take(last.recovery_action, now.recovery_action);
+  take(last.uncorrected_ecc, now.uncorrected_ecc);
+  take(last.energy_mj, now.energy_mj);
+  take(last.pcie_replays, now.pcie_replays);
+  take(last.repair_pending, now.repair_pending);
+  take(last.remap_failed, now.remap_failed);
+  take(last.fabric_ready, now.fabric_ready);
+  take(last.links_down, now.links_down);
+  take(last.inforom_valid, now.inforom_valid);
+  return last;
+}
+
+// Who a reading is of: the GPU it names, or the known one that stood at that
+// index and is named by no other reading.
+std::optional<GpuUuid> identify(const NodeState& state, const DriverReading& reading,
+                                const GpuReading& one) {
+  if (one.gpu) return one.gpu->uuid;
+  for (const Gpu& known : state.inventory.gpus) {
+    const bool named = std::ranges::any_of(reading.gpus, [&](const GpuReading& other) {
+      return other.gpu && other.gpu->uuid == known.uuid;
+    });
+    if (known.index == one.index && !named) return known.uuid;
+  }
+  return std::nullopt;
+}
+
+void learn(NodeState& state, Gpu gpu) {
+  gpu.health = {};
+  if (Gpu* known = find(state, gpu.uuid)) {
+    *known = std::move(gpu);
+  } else {
+    state.inventory.gpus.push_back(std::move(gpu));
+  }
+}
+
+// A slice that is no longer there takes its faults along.
+void drop_faults_of_gone_slices(NodeState& state, const Gpu& gpu) {
+  std::erase_if(state.faults, [&](const Fault& fault) {
+    return fault.gpu == gpu.uuid && fault.slice &&
+           std::ranges::find(gpu.mig, *fault.slice, &MigDevice::uuid) == gpu.mig.end();
+  });
+}
+
+void note_conditions(NodeState& state, const GpuUuid& gpu, const GpuReading& one,
+                     const Surroundings& around) {
+  Fault fault{.gpu = gpu, .clearance = Clearance::kCondition};
+  if (const auto action = one.vitals.recovery_action;
+      action && !recovery_action_allows_use(*action)) {
+    fault.kind = FaultKind::kRecoveryAction;
+    fault.text = "the driver asks for: " + recovery_action_text(*action);
+    open_fault(state, fault, around);
+  }
+  if (!one.vitals.fabric_ready.value_or(true)) {
+    fault.kind = FaultKind::kFabric;
+    fault.text = "the NVLink fabric is not ready; is the fabric manager running?";
+    open_fault(state, fault, around);
+  }
+  if (!one.unwatched.empty()) {
+    fault.kind = FaultKind::kUnwatched;
+    fault.text = "its events cannot be watched: " + one.unwatched;
+    open_fault(state, fault, around);
+  }
+}
+
+void weigh_faults(NodeState& state, const GpuUuid& gpu, const Evidence& evidence,
+                  std::int64_t now) {
+  bool recovered = false;
+  for (Fault& fault : state.faults) {
+    if (fault.gpu != gpu) continue;
+    fault.passed = clears(fault, evidence) ? fault.passed + 1 : 0;
+  }
+  std::erase_if(state.faults, [&](const Fault& fault) {
+    const bool cleared = fault.gpu == gpu && fault.passed >= fault.needed;
+    recovered = recovered || cleared;
+    return cleared;
+  });
+  if (!recovered || std::ranges::count(state.faults, gpu, &Fault::gpu) > 0) return;
+  std::vector<std::int64_t>& lately = state.recoveries[gpu];
+  std::erase_if(lately, [&](std::int64_t when) { return when <= now - kFlappingWindowSeconds; });
+  lately.push_back(now);
+}
+
+void fold_answer(NodeState& state, const GpuUuid& gpu, const GpuReading& one,
+                 const Surroundings& around) {
+  Vitals& last = state.vitals[gpu];
+  const bool reset = shows_reset(last, one.vitals) || state.driver_was_unloaded;
+  const bool asks =
+      one.vitals.recovery_action && !recovery_action_allows_use(*one.vitals.recovery_action);
+  last = merged(last, one.vitals);
+  for (Fault& fault : state.faults) {
+    if (fault.gpu != gpu) continue;
+    fault.reset_seen = fault.reset_seen || reset;
+    fault.driver_asked = fault.driver_asked || asks;
+  }
+  note_conditions(state, gpu, one, around);
+  weigh_faults(state, gpu, {one.vitals, around.boot_id, state.session, !one.unwatched.empty()},
+               around.now);
+}
+
+void fold_failure(NodeState& state, const GpuUuid& gpu, const GpuFailure& failure,
+                  const Surroundings& around) {
+  for (Fault& fault : state.faults) {
+    if (fault.gpu == gpu) fault.passed = 0;
+  }
+  open_fault(state,
+             {.gpu = gpu,
+              .kind = kind_of(failure.kind),
+              .text = failure.what,
+              .clearance = Clearance::kCondition},
+             around);
+}
+
+void forget(NodeState& state, const GpuUuid& gpu) {
+  std::erase_if(state.inventory.gpus, [&](const Gpu& other) { return other.uuid == gpu; });
+  std::erase_if(state.faults, [&](const Fault& fault) { return fault.gpu == gpu; });
+  state.vitals.erase(gpu);
+  state.recoveries.erase(gpu);
+}
+
+// A GPU that the driver no longer enumerates. Where the kernel has no such card
+// any more it was taken out and is forgotten; else it is lost and stays listed.
+void fold_vanished(NodeState& state, const GpuUuid& gpu, const Surroundings& around) {
+  const Gpu* known = find(state, gpu);
+  const bool taken_out =
+      known->pci && around.has_pci_device(*known->pci) == std::optional<bool>(false);
+  if (taken_out) return forget(state, gpu);
+  fold_failure(state, gpu, {FailureKind::kLost, "the driver no longer lists the GPU"}, around);
+}
+
+void fold_vanished_gpus(NodeState& state, const std::set<GpuUuid>& seen,
+                        const Surroundings& around) {
+  std::vector<GpuUuid> vanished;
+  for (const Gpu& gpu : state.inventory.gpus) {
+    if (!seen.contains(gpu.uuid) && !state.released.contains(gpu.uuid)) {
+      vanished.push_back(gpu.uuid);
+    }
+  }
+  for (const GpuUuid& gpu : vanished) fold_vanished(state, gpu, around);
+}
+
+void forget_unseen(NodeState& state, const std::set<GpuUuid>& seen) {
+  std::vector<GpuUuid> unseen;
+  for (const Gpu& gpu : state.inventory.gpus) {
+    if (!seen.contains(gpu.uuid)) unseen.push_back(gpu.uuid);
+  }
+  for (const GpuUuid& gpu : unseen) forget(state, gpu);
+}
+
+std::vector<std::optional<MigUuid>> slices_hit(const Gpu& gpu, const DriverEvent& event) {
+  std::vector<std::optional<MigUuid>> hit;
+  if (!event.gpu_instance || !xid_facts(event.xid).one_slice) return {std::nullopt};
+  for (const MigDevice& mig : gpu.mig) {
+    if (mig.gpu_instance == *event.gpu_instance &&
+        (!event.compute_instance || mig.compute_instance == *event.compute_instance)) {
+      hit.emplace_back(mig.uuid);
+    }
+  }
+  if (hit.empty()) return {std::nullopt};
+  return hit;
+}
+
+}  // namespace
+
+NodeState with_reading(NodeState state, const DriverReading& reading, const Surroundings& around) {
+  state.session = reading.session;
+  state.inventory.driver = reading.kind;
+  state.inventory.driver_trouble.clear();
+  state.inventory.driver_version = reading.driver_version;
+  state.inventory.cuda_version = reading.cuda_version;
+  if (reading.complete) state.inventory.topology = reading.topology;
+
+  std::set<GpuUuid> seen;
+  for (const GpuReading& one : reading.gpus) {
+    const std::optional<GpuUuid> gpu = identify(state, reading, one);
+    if (!gpu) continue;  // it never said who it is: there is no id to list it under
+    seen.insert(*gpu);
+    if (one.gpu) {
+      learn(state, *one.gpu);
+      drop_faults_of_gone_slices(state, *one.gpu);
+    }
+    if (one.failure) {
+      fold_failure(state, *gpu, *one.failure, around);
+    } else {
+      fold_answer(state, *gpu, one, around);
+    }
+  }
+  // Another kind of source may know the same GPUs by other ids: those that
+  // only the former one knew are not lost, they have other names now.
+  const bool other_source =
+      state.seen_by != DriverKind::kNone && state.seen_by != reading.kind && reading.complete;
+  if (other_source) forget_unseen(state, seen);
+  if (reading.complete) fold_vanished_gpus(state, seen, around);
+  state.seen_by = reading.kind;
+  std::ranges::sort(state.inventory.gpus, {},
+                    [](const Gpu& gpu) { return std::pair(gpu.index, gpu.uuid); });
+  state.driver_was_unloaded = false;
+  return state;
+}
+
+NodeState with_event(NodeState state, const DriverEvent& event, const XidPolicy& policy,
+                     const Surroundings& around) {
+  if (event.kind != DriverEvent::Kind::kXid || !policy.counts(event.xid)) return state;
+  const XidFacts facts = xid_facts(event.xid);
+  const std::vector<Gpu> gpus = state.inventory.gpus;
+  for (const Gpu& gpu : gpus) {
+    // An error of a GPU that we cannot tell may be any one's.
+    if (event.gpu && *event.gpu != gpu.uuid) continue;
+    for (const std::optional<MigUuid>& slice : slices_hit(gpu, event)) {
+      open_fault(state,
+                 {.gpu = gpu.uuid,
+                  .slice = slice,
+                  .kind = FaultKind::kXid,
+                  .xid = event.xid,
+                  .text = "XID " + std::to_string(event.xid) + ": " + std::string(facts.meaning),
+                  .clearance = facts.clearance},
+                 around);
+    }
+  }
+  return state;
+}
+
+NodeState with_driver_trouble(NodeState state, std::string trouble, bool unloaded) {
+  state.inventory.driver = DriverKind::kNone;
+  state.inventory.driver_trouble = std::move(trouble);
+  state.driver_was_unloaded = state.driver_was_unloaded || unloaded;
+  return state;
+}
+
+NodeState with_release(NodeState state, const std::vector<GpuUuid>& gpus) {
+  if (gpus.empty()) state.all_released = true;
+  state.released.insert(gpus.begin(), gpus.end());
+  return state;
+}
+
+NodeState with_resume(NodeState state) {
+  state.released.clear();
+  state.all_released = false;
+  return state;
+}
+
+Inventory present(const NodeState& state) {
+  Inventory inventory = state.inventory;
+  for (Gpu& gpu : inventory.gpus) {
+    gpu.health = {};
+    for (MigDevice& mig : gpu.mig) mig.health = {};
+    if (state.all_released || state.released.contains(gpu.uuid)) {
+      gpu.health.troubles.emplace_back("let go of on request, until it is taken up again");
+    }
+    if (!inventory.driver_trouble.empty()) {
+      gpu.health.troubles.push_back("driver: " + inventory.driver_trouble);
+    }
+    for (const Fault& fault : state.faults) {
+      if (fault.gpu != gpu.uuid) continue;
+      if (!fault.slice) gpu.health.troubles.push_back(fault.text);
+      for (MigDevice& mig : gpu.mig) {
+        if (fault.slice == mig.uuid) mig.health.troubles.push_back(fault.text);
+      }
+    }
+  }
+  return inventory;
+}
+
+ReadWish wish_for(const NodeState& state) {
+  const auto waits_for = [&](Clearance clearance) {
+    return std::ranges::count(state.faults, clearance, &Fault::clearance) > 0;
+  };
+  return {.links = waits_for(Clearance::kLinks), .inforom = waits_for(Clearance::kInforom)};
+}
+
+bool wants_fresh_session(const NodeState& state) {
+  return std::ranges::any_of(state.faults, [&](const Fault& fault) {
+    if (fault.session != state.session) return false;
+    switch (fault.clearance) {
+      case Clearance::kRecovery:
+      case Clearance::kSound:
+      case Clearance::kLinks: return !fault.driver_asked;
+      case Clearance::kCondition:
+        return fault.kind == FaultKind::kLost || fault.kind == FaultKind::kNeedsReset;
+      default: return false;
+    }
+  });
+}
+
+}  // namespace tranche

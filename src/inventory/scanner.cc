@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/scanner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/files.h"
+#include "inventory/changes.h"
+#include "inventory/fault_memory.h"
+
+namespace tranche {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// How long a stop or a request may have to wait for an event call.
+constexpr milliseconds kSlice{500};
+// However fast errors come, the driver is not read more often than this.
+constexpr milliseconds kBreath{100};
+constexpr milliseconds kFirstTroublePause{500};
+constexpr milliseconds kLongestTroublePause{10'000};
+constexpr milliseconds kLongestFreshPause{300'000};
+constexpr int kEventsAtOnce = 256;
+
+// What NVML does not reliably deliver. The others come as events; taking them
+// from both would count them twice.
+bool only_the_kernel_tells(unsigned xid) { return xid == 79 || xid == 119 || xid == 120; }
+
+}  // namespace
+
+Scanner::Scanner(GpuSource& source, HostFiles host, std::string memory_file, Log& log,
+                 OnInventory on_inventory)
+    : source_(source),
+      host_(std::move(host)),
+      memory_file_(std::move(memory_file)),
+      log_(log),
+      on_inventory_(std::move(on_inventory)) {}
+
+Status Scanner::begin(const HealthOptions& options) {
+  options_ = options;
+  recall();
+  Result<KernelLog> kernel_log = KernelLog::open(host_.kernel_log_path());
+  if (kernel_log) {
+    kernel_log_ = std::move(*kernel_log);
+  } else {
+    log_.info("the kernel log cannot be followed; XIDs 79, 119 and 120 may go unseen",
+              {{"reason", kernel_log.error().message}});
+  }
+  return scan_once();
+}
+
+void Scanner::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    take_requests();
+    if (state_.all_released) {
+      wait_for_request(stop, kSlice);
+      continue;
+    }
+    if (const Status scanned = scan_once()) {
+      trouble_pause_ = {};
+      watch(stop, options_.interval);
+    } else {
+      trouble_pause_ = std::clamp(trouble_pause_ * 2, kFirstTroublePause, kLongestTroublePause);
+      wait_for_request(stop, trouble_pause_);
+    }
+  }
+  source_.close();
+}
+
+Status Scanner::scan_once() {
+  refresh_session();
+  if (Status opened = ensure_open(); !opened) {
+    drop_driver(opened.error());
+    return opened;
+  }
+  const Result<DriverReading> reading = source_.read(wish_for(state_));
+  if (!reading) {
+    drop_driver(reading.error());
+    return reading.error();
+  }
+  if (said_.changed("driver", reading->driver_version)) {
+    log_.info("driver opened", {{"version", reading->driver_version},
+                                {"gpus", std::to_string(reading->gpus.size())}});
+  }
+  has_events_ = true;
+  state_ = with_reading(std::move(state_), *reading, surroundings());
+  for (const GpuReading& one : reading->gpus) {
+    const std::string index = std::to_string(one.index);
+    if (!one.gpu && one.failure && said_.changed("unknown " + index, one.failure->what)) {
+      log_.warning("gpu does not answer", {{"index", index}, {"reason", one.failure->what}});
+    }
+  }
+  publish();
+  return Done{};
+}
+
+void Scanner::set_options(const HealthOptions& options) {
+  const std::lock_guard lock(mutex_);
+  requests_.options = options;
+  requested_.notify_all();
+}
+
+void Scanner::release(std::vector<GpuUuid> gpus) {
+  const std::lock_guard lock(mutex_);
+  requests_.release = std::move(gpus);
+  requests_.resume = false;
+  requested_.notify_all();
+}
+
+void Scanner::resume() {
+  const std::lock_guard lock(mutex_);
+  requests_.resume = true;
+  requests_.release.reset();
+  requested_.notify_all();
+}
+
+void Scanner::recall() {
+  const Result<std::string> text = read_file(memory_file_);
+  if (!text) {
+    if (text.error().code != ErrorCode::kNotFound) {
+      log_.warning("earlier faults cannot be read", {{"reason", text.error().message}});
+    }
+    return;
+  }
+  Result<NodeState> recalled = parse_fault_memory(*text);
+  if (!recalled) {
+    log_.error("earlier faults cannot be understood and are left out",
+               {{"file", memory_file_}, {"reason", recalled.error().message}});
+    return;
+  }
+  state_ = *std::move(recalled);
+  remembered_ = *text;
+  for (const Fault& fault : state_.faults) {
+    log_.warning("fault remembered from before the start",
+                 {{"gpu", fault.gpu.text}, {"reason", fault.text}});
+  }
+}
+
+void Scanner::remember() {
+  const std::string text = to_fault_memory(state_);
+  if (text == remembered_) return;
+  if (remembered_.empty() && state_.faults.empty()) return;  // nothing to remember yet
+  if (Status written = write_atomically(memory_file_, text, 0600); !written) {
+    if (said_.changed("memory", written.error().message)) {
+      log_.error("faults cannot be written down; a restart would forget them",
+                 {{"reason", written.error().message}});
+    }
+    return;
+  }
+  said_.forget("memory");
+  remembered_ = text;
+}
+
+void Scanner::take_requests() {
+  Requests requests;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(requests, requests_);
+  }
+  if (requests.options) options_ = *requests.options;
+  if (requests.release) {
+    state_ = with_release(std::move(state_), *requests.release);
+    source_.close();
+    is_open_ = false;
+    log_.info(requests.release->empty() ? "driver let go of on request"
+                                        : "gpus let go of on request");
+    said_.forget("driver");
+    publish();
+  }
+  if (requests.resume) {
+    state_ = with_resume(std::move(state_));
+    source_.close();
+    is_open_ = false;
+    log_.info("driver taken up again");
+  }
+}
+
+bool Scanner::has_requests() {
+  const std::lock_guard lock(mutex_);
+  return requests_.options || requests_.release || requests_.resume;
+}
+
+void Scanner::wait_for_request(const std::stop_token& stop, milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  requested_.wait_for(lock, stop, at_most,
+                      [&] { return requests_.options || requests_.release || requests_.resume; });
+}
+
+Status Scanner::ensure_open() {
+  std::string gpu_set = host_.gpu_set();
+  if (is_open_ && gpu_set != gpu_set_) {
+    log_.info("the kernel's list of gpus changed; the driver is opened anew",
+              {{"now", gpu_set}, {"before", gpu_set_}});
+    source_.close();
+    is_open_ = false;
+  }
+  if (is_open_) return Done{};
+  gpu_set_ = std::move(gpu_set);
+  Status opened = source_.open(state_.released);
+  is_open_ = static_cast<bool>(opened);
+  return opened;
+}
+
+void Scanner::drop_driver(const Error& error) {
+  source_.close();
+  is_open_ = false;
+  if (said_.changed("driver", error.message)) {
+    log_.error("driver cannot be read; its gpus are unhealthy until it can",
+               {{"reason", error.message}});
+  }
+  const bool unloaded = host_.has_driver_module() == std::optional<bool>(false);
+  state_ = with_driver_trouble(std::move(state_), error.message, unloaded);
+  publish();
+}
+
+// A session that lost a GPU never sees it again, and the driver's word counts
+// most in a fresh one. Each further try waits twice as long.
+void Scanner::refresh_session() {
+  if (!is_open_ || !wants_fresh_session(state_)) {
+    fresh_session_pause_ = {};
+    return;
+  }
+  const auto now = steady_clock::now();
+  if (fresh_session_pause_ == milliseconds{}) {
+    fresh_session_pause_ = options_.interval;
+    next_fresh_session_ = now + fresh_session_pause_;
+    return;
+  }
+  if (now < next_fresh_session_) return;
+  fresh_session_pause_ = std::min(fresh_session_pause_ * 2, kLongestFreshPause);
+  next_fresh_session_ = now + fresh_session_pause_;
+  source_.close();
+  is_open_ = false;
+}
+
+void Scanner::publish() {
+  remember();
+  Inventory inventory = present(state_);
+  for (const InventoryChange& change : changes_between(shown_, inventory)) {
+    const Log::Fields fields{
+        {"device", change.device}, {"index", change.index}, {"detail", change.detail}};
+    change.is_bad ? log_.warning(change.what, fields) : log_.info(change.what, fields);
+  }
+  shown_ = inventory;
+  on_inventory_(inventory);
+}
+
+Surroundings Scanner::surroundings() const {
+  const Result<std::string> boot_id = host_.boot_id();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return {.boot_id = boot_id ? *boot_id : std::string(),
+          .now = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+          .has_pci_device = [this](const PciAddress& pci) { return host_.has_pci_device(pci); }};
+}
+
+void Scanner::watch(const std::stop_token& stop, milliseconds period) {
+  const auto end = steady_clock::now() + period;
+  while (!stop.stop_requested() && !has_requests()) {
+    const auto left = std::chrono::duration_cast<milliseconds>(end - steady_clock::now());
+    if (left <= milliseconds{}) return;
+    const bool driver_news = fold_driver_events(std::min(left, kSlice), stop);
+    const bool kernel_news = fold_kernel_log();
+    if (driver_news || kernel_news) {
+      publish();
+      wait_for_request(stop, kBreath);
+      return;
+    }
+  }
+}
+
+bool Scanner::fold_driver_events(milliseconds at_most, const std::stop_token& stop) {
+  if (!has_events_) {
+    wait_for_request(stop, at_most);
+    return false;
+  }
+  bool news = false;
+  for (int i = 0; i < kEventsAtOnce; ++i) {
+    const Result<std::vector<DriverEvent>> events = source_.wait(news ? milliseconds{} : at_most);
+    if (!events) {
+      // Until the driver is read again; that also shows what is wrong.
+      has_events_ = false;
+      const bool never_any = events.error().code == ErrorCode::kNotFound;
+      if (!never_any && said_.changed("events", events.error().message)) {
+        log_.info("driver events stopped", {{"reason", events.error().message}});
+      }
+      return news;
+    }
+    if (events->empty()) return news;
+    for (const DriverEvent& event : *events) fold(event, "driver");
+    news = true;
+  }
+  return news;
+}
+
+bool Scanner::fold_kernel_log() {
+  if (!kernel_log_) return false;
+  bool news = false;
+  for (const KernelXid& line : kernel_log_->drain()) {
+    const bool ours = state_.seen_by == DriverKind::kDeviceNodes || only_the_kernel_tells(line.xid);
+    const auto gpu = std::ranges::find_if(
+        state_.inventory.gpus, [&](const Gpu& candidate) { return candidate.pci == line.pci; });
+    if (!ours || gpu == state_.inventory.gpus.end()) continue;
+    fold({.kind = DriverEvent::Kind::kXid, .gpu = gpu->uuid, .xid = line.xid}, "kernel log");
+    news = true;
+  }
+  return news;
+}
+
+void Scanner::fold(const DriverEvent& event, std::string_view told_by) {
+  if (event.kind == DriverEvent::Kind::kXid) {
+    log_.info(options_.xids.counts(event.xid) ? "xid" : "xid ignored by policy",
+              {{"xid", std::to_string(event.xid)},
+               {"gpu", event.gpu ? event.gpu->text : std::string("unknown")},
+               {"from", std::string(told_by)}});
+  }
+  state_ = with_event(std::move(state_), event, options_.xids, surroundings());
+}
+
+}  // namespace tranche

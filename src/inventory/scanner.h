@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scanner looks at the driver again and again, folds what it sees into the
+// node's state and hands the inventory on when it changed. It is the only user
+// of the driver: whoever else wants to know something reads the last inventory.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "host/host_files.h"
+#include "host/kernel_log.h"
+#include "inventory/gpu_source.h"
+#include "inventory/health_options.h"
+#include "inventory/node_state.h"
+
+namespace tranche {
+
+class Scanner {
+ public:
+  using OnInventory = std::function<void(const Inventory&)>;
+
+  // `memory_file` holds the faults that outlive us. All references must outlive
+  // the scanner. `on_inventory` is called on the scanning thread.
+  Scanner(GpuSource& source, HostFiles host, std::string memory_file, Log& log,
+          OnInventory on_inventory);
+
+  // Recalls faults and looks for the first time; an error is why the driver
+  // cannot be read.
+  Status begin(const HealthOptions& options);
+
+  // Looks again and again until asked to stop.
+  void run(const std::stop_token& stop);
+
+  // One look: opens the driver where it is not, reads, folds, hands on.
+  Status scan_once();
+
+  // From any thread; taken up within half a second.
+  void set_options(const HealthOptions& options);
+  // Lets go of these GPUs, or of the whole driver where none is named.
+  void release(std::vector<GpuUuid> gpus);
+  void resume();
+
+ private:
+  struct Requests {
+    std::optional<HealthOptions> options;
+    std::optional<std::vector<GpuUuid>> release;
+    bool resume = false;
+  };
+
+  void recall();
+  void remember();
+  void take_requests();
+  bool has_requests();
+  void wait_for_request(const std::stop_token& stop, std::chrono::milliseconds at_most);
+  Status ensure_open();
+  void drop_driver(const Error& error);
+  void refresh_session();
+  void publish();
+  Surroundings surroundings() const;
+  // Waits for the next look; ends early when there is news.
+  void watch(const std::stop_token& stop, std::chrono::milliseconds period);
+  bool fold_driver_events(std::chrono::milliseconds at_most, const std::stop_token& stop);
+  bool fold_kernel_log();
+  void fold(const DriverEvent& event, std::string_view told_by);
+
+  GpuSource& source_;
+  const HostFiles host_;
+  const std::string memory_file_;
+  Log& log_;
+  const OnInventory on_inventory_;
+
+  // The scanning thread's own.
+  NodeState state_;
+  HealthOptions options_;
+  Inventory shown_;
+  std::string remembered_;
+  std::optional<KernelLog> kernel_log_;
+  OnChange said_;
+  bool is_open_ = false;
+  std::string gpu_set_;  // the kernel's, when the driver was opened
+  bool has_events_ = false;
+  std::chrono::milliseconds trouble_pause_{};
+  std::chrono::steady_clock::time_point next_fresh_session_{};
+  std::chrono::milliseconds fresh_session_pause_{};
+
+  std::mutex mutex_;
+  std::condition_variable_any requested_;
+  // Guarded by mutex_.
+  Requests requests_;
+};
+
+}  // namespace tranche

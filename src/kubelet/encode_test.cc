@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/encode.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> ids(const v1beta1::ListAndWatchResponse& message) {
+  std::vector<std::string> result;
+  for (const auto& device : message.devices()) result.push_back(device.id());
+  return result;
+}
+
+TEST(EncodeList, NamesReplicasInOrder) {
+  v1beta1::ListAndWatchResponse message;
+  encode(DeviceList{{.uuid = "GPU-a"}, {.uuid = "GPU-b", .replicas = 2}}, message);
+  EXPECT_THAT(ids(message), ElementsAre("GPU-a", "GPU-b::0", "GPU-b::1"));
+}
+
+TEST(EncodeList, UsesTheKubeletsWordsForHealth) {
+  v1beta1::ListAndWatchResponse message;
+  encode(DeviceList{{.uuid = "a", .healthy = true}, {.uuid = "b", .healthy = false}}, message);
+  EXPECT_EQ(message.devices(0).health(), "Healthy");
+  EXPECT_EQ(message.devices(1).health(), "Unhealthy");
+}
+
+TEST(EncodeList, LeavesTheTopologyOutWhereTheNodeIsNotKnown) {
+  v1beta1::ListAndWatchResponse message;
+  encode(DeviceList{{.uuid = "a"}, {.uuid = "b", .numa_node = 0}}, message);
+  EXPECT_FALSE(message.devices(0).has_topology());
+  ASSERT_TRUE(message.devices(1).has_topology());
+  EXPECT_EQ(message.devices(1).topology().nodes_size(), 1);
+}
+
+TEST(ListBytes, IsWhatTheMessageReallyTakes) {
+  Offer offer{.name = ResourceName("nvidia.com/gpu")};
+  for (unsigned i = 0; i < 5; ++i) {
+    OfferedDevice device{.uuid = "GPU-0000000000000000000000000000000000" + std::to_string(i)};
+    if (i > 0) device.numa_node = (i - 1) * 100;  // none, 0, 100, 200, 300
+    if (i % 2 == 1) device.replicas = 1234;
+    device.health.troubles = {"lost"};
+    offer.devices.push_back(std::move(device));
+  }
+  v1beta1::ListAndWatchResponse message;
+  encode(list_of(offer), message);
+  EXPECT_EQ(list_bytes(offer), message.ByteSizeLong());
+}
+
+TEST(EncodeGrant, CarriesAllOfIt) {
+  v1beta1::ContainerAllocateResponse message;
+  encode(ContainerGrant{.env = {{"A", "1"}},
+                        .mounts = {{"/in", "/out", true}},
+                        .nodes = {{"/dev/x", "/host/dev/x", "rw"}},
+                        .annotations = {{"k", "v"}},
+                        .cdi_devices = {"nvidia.com/gpu=0"}},
+         message);
+  EXPECT_EQ(message.envs().at("A"), "1");
+  EXPECT_EQ(message.mounts(0).container_path(), "/in");
+  EXPECT_EQ(message.mounts(0).host_path(), "/out");
+  EXPECT_TRUE(message.mounts(0).read_only());
+  EXPECT_EQ(message.devices(0).host_path(), "/host/dev/x");
+  EXPECT_EQ(message.devices(0).permissions(), "rw");
+  EXPECT_EQ(message.annotations().at("k"), "v");
+  EXPECT_EQ(message.cdi_devices(0).name(), "nvidia.com/gpu=0");
+}
+
+TEST(ListOf, IsSortedAndKnowsNothingOfReasons) {
+  Offer offer;
+  offer.devices = {{.uuid = "GPU-b", .health = {{"XID 79"}}}, {.uuid = "GPU-a"}};
+  EXPECT_THAT(list_of(offer), ElementsAre(ListedDevice{.uuid = "GPU-a"},
+                                          ListedDevice{.uuid = "GPU-b", .healthy = false}));
+  Offer other = offer;
+  other.devices[0].health.troubles = {"GPU is lost"};
+  EXPECT_EQ(list_of(offer), list_of(other)) << "another reason is no news for the kubelet";
+}
+
+}  // namespace
+}  // namespace tranche

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/plugin_service.h"
+
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "grant/grant.h"
+#include "kubelet/encode.h"
+#include "placement/prefer.h"
+
+namespace tranche {
+namespace {
+
+// How long a stream may not notice that the kubelet has gone.
+constexpr std::chrono::milliseconds kPatience{1000};
+
+template <typename Texts>
+std::vector<std::string_view> views(const Texts& texts) {
+  return {texts.begin(), texts.end()};
+}
+
+grpc::Status to_grpc(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument: return {grpc::StatusCode::INVALID_ARGUMENT, error.message};
+    case ErrorCode::kNotFound: return {grpc::StatusCode::NOT_FOUND, error.message};
+    case ErrorCode::kUnavailable: return {grpc::StatusCode::UNAVAILABLE, error.message};
+    case ErrorCode::kInternal: break;
+  }
+  return {grpc::StatusCode::INTERNAL, error.message};
+}
+
+// A long list of ids, cut for the log.
+std::string told(const std::vector<std::string_view>& ids) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> shown;
+  for (const std::string_view id : ids) {
+    if (shown.size() < kMost) shown.emplace_back(id);
+  }
+  std::string text = join(shown, ",");
+  if (ids.size() > kMost) text += ",… (" + std::to_string(ids.size()) + ")";
+  return text;
+}
+
+}  // namespace
+
+PluginService::PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing,
+                             StreamWatch watch, Log& log)
+    : serving_(serving), listing_(listing), watch_(std::move(watch)), log_(log) {}
+
+CallCounts PluginService::counts() const {
+  return {granted_.load(), refused_.load(), preferred_.load(), lists_sent_.load()};
+}
+
+grpc::Status PluginService::GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*,
+                                                   v1beta1::DevicePluginOptions* response) {
+  response->set_get_preferred_allocation_available(true);
+  return grpc::Status::OK;
+}
+
+grpc::Status PluginService::ListAndWatch(
+    grpc::ServerContext* context, const v1beta1::Empty*,
+    grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) {
+  const std::uint64_t epoch = listing_.get().value->epoch;
+  note_stream(epoch, +1);
+  std::uint64_t sent = 0;
+  while (!context->IsCancelled()) {
+    const auto latest = listing_.wait_newer(sent, kPatience);
+    if (latest.value->epoch != epoch) break;
+    if (latest.version == sent) continue;
+    v1beta1::ListAndWatchResponse message;
+    encode(latest.value->devices, message);
+    if (!stream->Write(message)) break;
+    sent = latest.version;
+    ++lists_sent_;
+    watch_.sent(sent);
+  }
+  note_stream(epoch, -1);
+  return grpc::Status::OK;
+}
+
+grpc::Status PluginService::GetPreferredAllocation(
+    grpc::ServerContext*, const v1beta1::PreferredAllocationRequest* request,
+    v1beta1::PreferredAllocationResponse* response) {
+  const auto serving = serving_.get().value;
+  for (const auto& container : request->container_requests()) {
+    const Wish wish{views(container.available_deviceids()),
+                    views(container.must_include_deviceids()),
+                    static_cast<std::size_t>(std::max(container.allocation_size(), 0))};
+    auto& answer = *response->add_container_responses();
+    for (const std::string_view id :
+         prefer(serving->offer, serving->topology, serving->shared_placement, wish)) {
+      answer.add_deviceids(std::string(id));
+    }
+  }
+  ++preferred_;
+  return grpc::Status::OK;
+}
+
+grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
+                                     v1beta1::AllocateResponse* response) {
+  const auto serving = serving_.get().value;
+  for (const auto& container : request->container_requests()) {
+    const std::vector<std::string_view> ids = views(container.devices_ids());
+    const Result<ContainerGrant> granted =
+        grant(serving->offer, serving->grant, serving->facts, ids);
+    if (!granted) {
+      ++refused_;
+      log_.warning("allocation refused", {{"resource", serving->offer.name.text},
+                                          {"devices", told(ids)},
+                                          {"reason", granted.error().message}});
+      return to_grpc(granted.error());
+    }
+    if (!serving->driver_folder.empty() && !path_exists(serving->driver_folder)) {
+      log_.warning("the folder that is mounted into containers is not there",
+                   {{"folder", serving->driver_folder}, {"flag", "-host-path"}});
+    }
+    encode(*granted, *response->add_container_responses());
+    log_.info("allocated", {{"resource", serving->offer.name.text}, {"devices", told(ids)}});
+  }
+  ++granted_;
+  return grpc::Status::OK;
+}
+
+grpc::Status PluginService::PreStartContainer(grpc::ServerContext*,
+                                              const v1beta1::PreStartContainerRequest*,
+                                              v1beta1::PreStartContainerResponse*) {
+  return grpc::Status::OK;  // not asked for in the options, and nothing to do
+}
+
+void PluginService::note_stream(std::uint64_t epoch, int change) {
+  bool is_last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (epoch < epoch_) return;  // an older registration's: nobody waits for it
+    if (epoch > epoch_) streams_ = 0;
+    epoch_ = epoch;
+    streams_ += change;
+    is_last = streams_ == 0;
+  }
+  if (change > 0) watch_.opened(epoch);
+  if (is_last) watch_.ended(epoch);
+}
+
+}  // namespace tranche

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers the kubelet's calls about one resource from the latest values. It
+// translates, and decides nothing.
+//
+// Thread-safe: gRPC calls it from its own threads.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include "base/latest.h"
+#include "base/log.h"
+#include "deviceplugin_v1beta1.grpc.pb.h"
+#include "kubelet/device_list.h"
+#include "kubelet/serving.h"
+
+namespace tranche {
+
+// The list as the streams send it. Every registration is a new epoch: streams
+// of an older one end.
+struct Listing {
+  std::uint64_t epoch = 0;
+  DeviceList devices;
+
+  bool operator==(const Listing&) const = default;
+};
+
+struct CallCounts {
+  std::uint64_t granted = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t preferred = 0;
+  std::uint64_t lists_sent = 0;
+};
+
+class PluginService final : public v1beta1::DevicePlugin::Service {
+ public:
+  // What happens to streams of this epoch. Called from gRPC's threads.
+  struct StreamWatch {
+    std::function<void(std::uint64_t epoch)> opened;
+    std::function<void(std::uint64_t epoch)> ended;  // the last one open has
+    std::function<void(std::uint64_t version)> sent;
+  };
+
+  PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing, StreamWatch watch,
+                Log& log);
+
+  CallCounts counts() const;
+
+  grpc::Status GetDevicePluginOptions(grpc::ServerContext* context, const v1beta1::Empty* request,
+                                      v1beta1::DevicePluginOptions* response) override;
+  grpc::Status ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty* request,
+                            grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override;
+  grpc::Status GetPreferredAllocation(grpc::ServerContext* context,
+                                      const v1beta1::PreferredAllocationRequest* request,
+                                      v1beta1::PreferredAllocationResponse* response) override;
+  grpc::Status Allocate(grpc::ServerContext* context, const v1beta1::AllocateRequest* request,
+                        v1beta1::AllocateResponse* response) override;
+  grpc::Status PreStartContainer(grpc::ServerContext* context,
+                                 const v1beta1::PreStartContainerRequest* request,
+                                 v1beta1::PreStartContainerResponse* response) override;
+
+ private:
+  void note_stream(std::uint64_t epoch, int change);
+
+  const Latest<Serving>& serving_;
+  const Latest<Listing>& listing_;
+  const StreamWatch watch_;
+  Log& log_;
+  std::atomic<std::uint64_t> granted_{0};
+  std::atomic<std::uint64_t> refused_{0};
+  std::atomic<std::uint64_t> preferred_{0};
+  std::atomic<std::uint64_t> lists_sent_{0};
+
+  std::mutex mutex_;
+  // Guarded by mutex_: streams open in the newest epoch that has had any.
+  std::uint64_t epoch_ = 0;
+  int streams_ = 0;
+};
+
+}  // namespace tranche

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/resource_plugin.h"
+
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/files.h"
+#include "kubelet/socket_name.h"
+
+namespace tranche {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+// Within a registration the kubelet dials us, for up to ten seconds.
+constexpr std::chrono::seconds kRegisterTimeout{15};
+constexpr milliseconds kShutdownPatience{500};
+constexpr milliseconds kRetirePatience{1000};
+// How often the machine looks at the time while nothing happens.
+constexpr milliseconds kIdleLook{5000};
+
+std::unique_ptr<grpc::Server> listen_on(const std::string& path, grpc::Service& service) {
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + path, grpc::InsecureServerCredentials());
+  // A node with all its shares free asks with all their ids.
+  builder.SetMaxReceiveMessageSize(64 << 20);
+  builder.SetMaxSendMessageSize(-1);
+  // Few calls, two streams at most: threads are made when they are needed.
+  builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 1);
+  builder.RegisterService(&service);
+  return builder.BuildAndStart();
+}
+
+}  // namespace
+
+ResourcePlugin::ResourcePlugin(Serving serving, std::string folder, std::string kubelet_socket,
+                               std::string run, Log& log)
+    : name_(serving.offer.name),
+      folder_(std::move(folder)),
+      kubelet_socket_(std::move(kubelet_socket)),
+      run_(std::move(run)),
+      log_(log) {
+  service_ = std::make_unique<PluginService>(
+      serving_, listing_,
+      PluginService::StreamWatch{.opened =
+                                     [this](std::uint64_t epoch) {
+                                       const std::lock_guard lock(mutex_);
+                                       if (epoch == epoch_) tell(RegistrationEvent::kStreamOpened);
+                                     },
+                                 .ended =
+                                     [this](std::uint64_t epoch) {
+                                       const std::lock_guard lock(mutex_);
+                                       if (epoch == epoch_) tell(RegistrationEvent::kStreamsEnded);
+                                     },
+                                 .sent =
+                                     [this](std::uint64_t version) {
+                                       const std::lock_guard lock(mutex_);
+                                       sent_version_ = std::max(sent_version_, version);
+                                       changed_.notify_all();
+                                     }},
+      log_);
+  serve(std::move(serving));
+}
+
+ResourcePlugin::~ResourcePlugin() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  stop_serving();
+}
+
+void ResourcePlugin::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void ResourcePlugin::serve(Serving serving) {
+  DeviceList devices = list_of(serving.offer);
+  serving_.publish(std::move(serving));
+  const std::lock_guard lock(mutex_);
+  listing_.publish({epoch_, std::move(devices)});
+}
+
+void ResourcePlugin::kubelet_came(const std::string& identity) {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(kubelet_, identity) != identity) tell(RegistrationEvent::kKubeletCame);
+}
+
+void ResourcePlugin::name_vanished(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (!socket_.empty() && name == socket_) tell(RegistrationEvent::kSocketGone);
+}
+
+ResourceStatus ResourcePlugin::status() const {
+  const std::lock_guard lock(mutex_);
+  return {name_.text, registration_.phase, epoch_, last_error_, socket_, service_->counts()};
+}
+
+void ResourcePlugin::retire() {
+  std::unique_lock lock(mutex_);
+  listing_.publish({epoch_, {}});
+  const std::uint64_t version = listing_.get().version;
+  if (registration_.phase != RegistrationPhase::kUp) return;
+  changed_.wait_for(lock, kRetirePatience, [&] { return sent_version_ >= version; });
+}
+
+// mutex_ is held.
+void ResourcePlugin::tell(RegistrationEvent event) {
+  events_.push_back(event);
+  changed_.notify_all();
+}
+
+void ResourcePlugin::run(const std::stop_token& stop) {
+  // Served from the start, also where nobody is to be told.
+  serve_on_fresh_socket();
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (events_.empty()) events_.push_back(RegistrationEvent::kTimePassed);
+    const RegistrationPhase before = registration_.phase;
+    while (!events_.empty()) {
+      registration_ = next(registration_, events_.front(), steady_clock::now());
+      events_.pop_front();
+    }
+    if (before == RegistrationPhase::kUp && registration_.phase != RegistrationPhase::kUp) {
+      log_.warning("the kubelet no longer listens", {{"resource", name_.text}});
+    }
+    if (before != RegistrationPhase::kUp && registration_.phase == RegistrationPhase::kUp) {
+      log_.info("registered", {{"resource", name_.text}, {"socket", socket_}});
+    }
+    if (registration_.phase == RegistrationPhase::kDue && !kubelet_socket_.empty()) {
+      lock.unlock();
+      attempt(stop);
+      lock.lock();
+      continue;
+    }
+    const bool timed = registration_.phase == RegistrationPhase::kVerifying ||
+                       registration_.phase == RegistrationPhase::kPausing;
+    const auto wake = timed ? registration_.until : steady_clock::now() + kIdleLook;
+    changed_.wait_until(lock, stop, wake, [&] { return !events_.empty(); });
+  }
+}
+
+void ResourcePlugin::attempt(const std::stop_token& stop) {
+  Status registered = Error{ErrorCode::kUnavailable, "no socket could be made in " + folder_};
+  if (serve_on_fresh_socket()) {
+    std::string endpoint;
+    {
+      const std::lock_guard lock(mutex_);
+      endpoint = socket_;
+    }
+    registered = register_with_kubelet(endpoint, stop);
+  }
+  const std::lock_guard lock(mutex_);
+  if (registered) {
+    last_error_.clear();
+    tell(RegistrationEvent::kAccepted);
+    return;
+  }
+  if (last_error_ != registered.error().message) {
+    log_.warning("registration failed; it is tried again",
+                 {{"resource", name_.text}, {"reason", registered.error().message}});
+  }
+  last_error_ = registered.error().message;
+  tell(RegistrationEvent::kRefused);
+}
+
+// The old streams end first: a late end of one would take the new registration
+// down with it. Then a new server on a new name.
+bool ResourcePlugin::serve_on_fresh_socket() {
+  stop_serving();
+  std::string name;
+  {
+    const std::lock_guard lock(mutex_);
+    name = socket_name(name_, run_, epoch_);
+  }
+  server_ = listen_on(below(folder_, name), *service_);
+  const std::lock_guard lock(mutex_);
+  socket_ = server_ ? name : std::string();
+  return server_ != nullptr;
+}
+
+void ResourcePlugin::stop_serving() {
+  std::string last;
+  {
+    const std::lock_guard lock(mutex_);
+    ++epoch_;  // ends the streams that are open
+    listing_.publish({epoch_, listing_.get().value->devices});
+    last = std::exchange(socket_, {});
+  }
+  if (!server_) return;
+  server_->Shutdown(system_clock::now() + kShutdownPatience);
+  server_->Wait();
+  server_.reset();
+  if (!last.empty()) ::unlink(below(folder_, last).c_str());
+}
+
+Status ResourcePlugin::register_with_kubelet(const std::string& endpoint,
+                                             const std::stop_token& stop) {
+  grpc::ChannelArguments arguments;
+  // Own connections: a shared one would still be in its pause after the last
+  // kubelet went away.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  const auto channel = grpc::CreateCustomChannel("unix:" + kubelet_socket_,
+                                                 grpc::InsecureChannelCredentials(), arguments);
+  const auto stub = v1beta1::Registration::NewStub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(system_clock::now() + kRegisterTimeout);
+  const std::stop_callback cancel(stop, [&] { context.TryCancel(); });
+  v1beta1::RegisterRequest request;
+  request.set_version("v1beta1");
+  request.set_endpoint(endpoint);
+  request.set_resource_name(name_.text);
+  request.mutable_options()->set_get_preferred_allocation_available(true);
+  v1beta1::Empty response;
+  const grpc::Status answer = stub->Register(&context, request, &response);
+  if (answer.ok()) return Done{};
+  return Error{ErrorCode::kUnavailable,
+               "the kubelet at " + kubelet_socket_ + ": " + answer.error_message()};
+}
+
+}  // namespace tranche

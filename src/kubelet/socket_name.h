@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of our sockets. Each registration has a fresh one: the kubelet mixes up
+// two registrations of one name up to 1.36, and refuses the second in 1.37.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sharing/resource_name.h"
+
+namespace tranche {
+
+// "tranche-nvidia.com_gpu-5f3a9c01-2.sock": the resource, who runs (so that two
+// agents at once do not meet), and which attempt. Fits a unix address below
+// the kubelet's folder however long the resource's name is.
+std::string socket_name(const ResourceName& resource, std::string_view run,
+                        unsigned long long attempt);
+
+// Whether an agent of ours made this name.
+bool is_our_socket(std::string_view name);
+
+// Eight characters that no other run has.
+std::string fresh_run();
+
+// Removes sockets that agents before us left behind in the folder: those of our
+// names that nobody listens on. Gives the names removed.
+Result<std::vector<std::string>> remove_dead_sockets(const std::string& folder);
+
+}  // namespace tranche

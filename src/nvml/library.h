@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The driver's management library, opened at run time: our own binary runs
+// wherever the driver does not, and says so. Of each function the newest
+// version that the library has is taken; one that it lacks is null, disables
+// what needs it, and is told.
+//
+// Thread-safe once opened: the table never changes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "nvml/abi.h"
+
+namespace tranche::nvml {
+
+struct Functions {
+  using Return = abi::Return;
+  using Device = abi::Device;
+
+  // Without these there is no reading GPUs at all.
+  Return (*init)() = nullptr;
+  Return (*shutdown)() = nullptr;
+  Return (*device_count)(unsigned*) = nullptr;
+  Return (*device_by_index)(unsigned, Device*) = nullptr;
+  Return (*uuid)(Device, char*, unsigned) = nullptr;
+
+  const char* (*error_string)(Return) = nullptr;
+  Return (*driver_version)(char*, unsigned) = nullptr;
+  Return (*cuda_version)(int*) = nullptr;
+  Return (*device_by_pci)(const char*, Device*) = nullptr;
+  Return (*name)(Device, char*, unsigned) = nullptr;
+  Return (*minor_number)(Device, unsigned*) = nullptr;
+  Return (*pci_info)(Device, abi::PciInfo*) = nullptr;
+  Return (*memory_info)(Device, abi::Memory*) = nullptr;
+  Return (*compute_capability)(Device, int*, int*) = nullptr;
+
+  Return (*mig_mode)(Device, unsigned*, unsigned*) = nullptr;
+  Return (*max_mig_devices)(Device, unsigned*) = nullptr;
+  Return (*mig_device_by_index)(Device, unsigned, Device*) = nullptr;
+  Return (*gpu_instance_id)(Device, unsigned*) = nullptr;
+  Return (*compute_instance_id)(Device, unsigned*) = nullptr;
+  Return (*attributes)(Device, abi::DeviceAttributes*) = nullptr;
+  Return (*gpu_instance_by_id)(Device, unsigned, abi::GpuInstance*) = nullptr;
+  Return (*gpu_instance_info)(abi::GpuInstance, abi::GpuInstanceInfo*) = nullptr;
+  Return (*gpu_instance_profile)(Device, unsigned, abi::GpuInstanceProfileInfo*) = nullptr;
+
+  Return (*event_set_create)(abi::EventSet*) = nullptr;
+  Return (*event_set_free)(abi::EventSet) = nullptr;
+  Return (*event_set_wait)(abi::EventSet, abi::EventData*, unsigned) = nullptr;
+  // Fills in the first 24 bytes only: it knows of no instances.
+  Return (*event_set_wait_v1)(abi::EventSet, abi::EventData*, unsigned) = nullptr;
+  Return (*supported_events)(Device, unsigned long long*) = nullptr;
+  Return (*register_events)(Device, unsigned long long, abi::EventSet) = nullptr;
+
+  Return (*field_values)(Device, int, abi::FieldValue*) = nullptr;
+  Return (*fabric_info)(Device, abi::FabricInfo*) = nullptr;
+  Return (*fabric_info_v)(Device, abi::FabricInfoV2*) = nullptr;
+  Return (*validate_inforom)(Device) = nullptr;
+
+  Return (*common_ancestor)(Device, Device, int*) = nullptr;
+  Return (*nvlink_state)(Device, unsigned, int*) = nullptr;
+  Return (*nvlink_remote_pci)(Device, unsigned, abi::PciInfo*) = nullptr;
+  Return (*nvlink_remote_type)(Device, unsigned, int*) = nullptr;
+
+  // For `capture` alone.
+  Return (*memory_info_v2)(Device, abi::MemoryV2*) = nullptr;
+  Return (*serial)(Device, char*, unsigned) = nullptr;
+  Return (*utilization)(Device, abi::Utilization*) = nullptr;
+  Return (*compute_processes)(Device, unsigned*, abi::ProcessInfo*) = nullptr;
+};
+
+class Library {
+ public:
+  // `path` is a file, or a bare name for the loader to find. kNotFound where
+  // there is no such library; another error where it is there and unusable.
+  static Result<std::shared_ptr<const Library>> open(const std::string& path);
+
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library();
+
+  const Functions& api() const { return functions_; }
+  const std::string& path() const { return path_; }
+  // What cannot be done because the library is too old, in words.
+  const std::vector<std::string>& lacking() const { return lacking_; }
+
+  // "nvmlDeviceGetUUID: GPU is lost".
+  std::string describe(const char* function, abi::Return code) const;
+
+ private:
+  Library(void* handle, std::string path);
+  Status resolve();
+
+  void* const handle_;
+  const std::string path_;
+  Functions functions_;
+  std::vector<std::string> lacking_;
+};
+
+inline constexpr const char* kSoname = "libnvidia-ml.so.1";
+
+// The library below a driver root, in the folders where drivers put it; empty
+// where there is none.
+std::string find_below(const std::string& driver_root);
+
+}  // namespace tranche::nvml

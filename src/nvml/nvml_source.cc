@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvml/nvml_source.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "nvml/read_topology.h"
+
+namespace tranche::nvml {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Opening the driver wakes every GPU that is asleep, one after the other.
+constexpr int kPatienceToOpen = 3;
+
+Error not_returning(const std::string& what) {
+  return {ErrorCode::kUnavailable, what + " does not return"};
+}
+
+std::string cuda_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace
+
+NvmlSource::NvmlSource(DriverOptions options, HostFiles host, Log& log)
+    : options_(std::move(options)), host_(std::move(host)), log_(log) {}
+
+Status NvmlSource::open(const std::set<GpuUuid>& untouched) {
+  close();
+  if (stuck_.is_stuck()) return not_returning("an earlier call of the driver");
+  untouched_ = untouched;
+  using Opened = Result<std::shared_ptr<const Session>>;
+  const std::string path = library_path();
+  auto outcome = caller_.call<Opened>(
+      [path]() -> Opened {
+        Result<std::shared_ptr<const Library>> library = Library::open(path);
+        if (!library) return library.error();
+        return Session::open(*std::move(library));
+      },
+      options_.call_patience* kPatienceToOpen);
+  if (!outcome.value) {
+    stuck_ = outcome.stuck;
+    return not_returning("opening the driver");
+  }
+  if (!*outcome.value) return outcome.value->error();
+  session_ = **outcome.value;
+  ++session_number_;
+  topology_is_read_ = false;
+  const std::string lacking = join(session_->library().lacking(), "; ");
+  if (said_.changed("lacking", lacking) && !lacking.empty()) {
+    log_.warning("the driver's library is old", {{"lacks", lacking}});
+  }
+  read_versions();
+  renew_events();
+  return Done{};
+}
+
+void NvmlSource::close() {
+  if (!session_) return;
+  // Ending the session calls the driver too. Where a stuck call still holds it,
+  // this only lets go.
+  struct Held {
+    std::shared_ptr<const Session> session;
+    std::shared_ptr<const EventSet> events;
+  };
+  auto held = std::make_shared<Held>(Held{std::move(session_), std::move(events_)});
+  session_.reset();
+  events_.reset();
+  auto outcome = caller_.call<bool>(
+      [held] {
+        held->events.reset();
+        held->session.reset();
+        return true;
+      },
+      options_.call_patience * kPatienceToOpen);
+  if (!outcome.value) stuck_ = outcome.stuck;
+}
+
+Result<DriverReading> NvmlSource::read(const ReadWish& wish) {
+  if (!session_) return Error{ErrorCode::kUnavailable, "the driver is not open"};
+  if (stuck_.is_stuck()) return not_returning("an earlier call of the driver");
+  if (!events_) renew_events();
+  Result<std::vector<GpuQuestion>> asked = questions(wish);
+  if (!asked) return asked.error();
+  DriverReading reading{.kind = DriverKind::kNvml,
+                        .driver_version = versions_.driver,
+                        .cuda_version = versions_.cuda,
+                        .session = session_number_,
+                        .complete = untouched_.empty()};
+  for (const GpuQuestion& question : *asked) reading.gpus.push_back(ask(question));
+  read_topology_if_changed(reading.gpus);
+  reading.topology = topology_;
+  return reading;
+}
+
+Result<std::vector<DriverEvent>> NvmlSource::wait(milliseconds at_most) {
+  if (!session_) return Error{ErrorCode::kUnavailable, "the driver is not open"};
+  if (stuck_wait_.is_stuck()) return not_returning("an earlier wait for events");
+  if (!events_) {
+    const bool too_old = why_no_events_.empty();
+    return Error{too_old ? ErrorCode::kNotFound : ErrorCode::kUnavailable, why_no_events_};
+  }
+  struct Waited {
+    abi::Return code = abi::kUnknown;
+    abi::EventData data{};
+  };
+  const auto outcome = caller_.call<Waited>(
+      [events = events_, at_most] {
+        Waited waited;
+        waited.code = events->wait(waited.data, static_cast<unsigned>(at_most.count()));
+        return waited;
+      },
+      at_most + options_.call_patience);
+  if (!outcome.value) {
+    stuck_wait_ = outcome.stuck;
+    events_.reset();
+    return not_returning("waiting for events");
+  }
+  if (outcome.value->code == abi::kTimeout) return std::vector<DriverEvent>{};
+  if (outcome.value->code != abi::kSuccess) {
+    // A set that holds a lost GPU fails for all: the next reading makes a new
+    // one, of those that answer.
+    events_.reset();
+    return Error{ErrorCode::kUnavailable,
+                 session_->library().describe("nvmlEventSetWait", outcome.value->code)};
+  }
+  return std::vector<DriverEvent>{translate(outcome.value->data)};
+}
+
+std::string NvmlSource::library_path() const {
+  const std::string found = find_below(options_.container_root);
+  return found.empty() ? kSoname : found;
+}
+
+// Which GPUs to ask, and how. Usually all indexes in turn; while some are to be
+// left untouched, only the known others, each by its place on the bus: asking
+// by index would attach to whatever stands there now.
+Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadWish& wish) {
+  std::vector<GpuQuestion> asked;
+  const auto add = [&](unsigned index, std::optional<PciAddress> pci) {
+    const Place& place = places_[index];
+    asked.push_back({index, pci, place.gpu, events_, why_no_events_, place.is_registered, wish});
+  };
+  if (!untouched_.empty()) {
+    if (session_->api().device_by_pci == nullptr) {
+      return Error{ErrorCode::kUnavailable,
+                   "this driver cannot leave single GPUs untouched; let go of all"};
+    }
+    for (const auto& [index, place] : places_) {
+      if (place.gpu && place.gpu->pci && !untouched_.contains(place.gpu->uuid)) {
+        add(index, place.gpu->pci);
+      }
+    }
+    return asked;
+  }
+  const Result<unsigned> gpus = count();
+  if (!gpus) return gpus.error();
+  std::erase_if(places_, [&](const auto& place) { return place.first >= *gpus; });
+  for (unsigned index = 0; index < *gpus; ++index) add(index, std::nullopt);
+  return asked;
+}
+
+Result<unsigned> NvmlSource::count() {
+  struct Counted {
+    abi::Return code = abi::kUnknown;
+    unsigned count = 0;
+  };
+  const auto outcome = caller_.call<Counted>(
+      [session = session_] {
+        Counted counted;
+        counted.code = session->api().device_count(&counted.count);
+        return counted;
+      },
+      options_.call_patience);
+  if (!outcome.value) {
+    stuck_ = outcome.stuck;
+    return not_returning("nvmlDeviceGetCount");
+  }
+  if (outcome.value->code != abi::kSuccess) {
+    return Error{ErrorCode::kUnavailable,
+                 session_->library().describe("nvmlDeviceGetCount", outcome.value->code)};
+  }
+  return outcome.value->count;
+}
+
+void NvmlSource::renew_events() {
+  for (auto& [index, place] : places_) place.is_registered = false;
+  why_no_events_.clear();
+  // Then GPUs are still looked at, and nobody is called ill for it: whose fault
+  // it is cannot be told.
+  if (stuck_wait_.is_stuck()) return;
+  using Created = Result<std::shared_ptr<const EventSet>>;
+  auto outcome = caller_.call<Created>([session = session_] { return EventSet::create(session); },
+                                       options_.call_patience);
+  if (!outcome.value) {
+    stuck_wait_ = outcome.stuck;
+  } else if (*outcome.value) {
+    events_ = **outcome.value;
+  } else if (outcome.value->error().code != ErrorCode::kNotFound) {
+    why_no_events_ = outcome.value->error().message;
+  }
+}
+
+GpuReading NvmlSource::ask(const GpuQuestion& question) {
+  std::optional<GpuAnswer> answer = ask_once(question);
+  // A call that fails once in passing is not yet a failing GPU.
+  if (answer && answer->reading.failure && answer->reading.failure->kind == FailureKind::kOther) {
+    answer = ask_once(question);
+  }
+  Place& place = places_[question.index];
+  if (!answer) {
+    return {.index = question.index,
+            .gpu = place.gpu,
+            .failure = GpuFailure{FailureKind::kHung, place.stuck_where}};
+  }
+  place.handle = answer->handle;
+  place.is_registered = answer->is_registered;
+  if (answer->reading.gpu) place.gpu = answer->reading.gpu;
+  return answer->reading;
+}
+
+// Empty: the call has not come back, now or since an earlier time.
+std::optional<GpuAnswer> NvmlSource::ask_once(const GpuQuestion& question) {
+  Place& place = places_[question.index];
+  if (place.stuck.is_stuck()) return std::nullopt;
+  auto outcome = caller_.call<GpuAnswer>(
+      [session = session_, host = host_, question] { return read_gpu(*session, host, question); },
+      options_.call_patience);
+  if (!outcome.value) {
+    place.stuck = outcome.stuck;
+    place.stuck_where = "a driver call about it does not return";
+    place.is_registered = false;
+  }
+  return std::move(outcome.value);
+}
+
+void NvmlSource::read_versions() {
+  const auto outcome = caller_.call<Versions>(
+      [session = session_] {
+        const Functions& api = session->api();
+        Versions versions;
+        std::array<char, abi::kVersionSize> driver{};
+        if (api.driver_version != nullptr &&
+            api.driver_version(driver.data(), static_cast<unsigned>(driver.size())) ==
+                abi::kSuccess) {
+          versions.driver = driver.data();
+        }
+        int cuda = 0;
+        if (api.cuda_version != nullptr && api.cuda_version(&cuda) == abi::kSuccess) {
+          versions.cuda = cuda_text(cuda);
+        }
+        return versions;
+      },
+      options_.call_patience);
+  if (outcome.value) versions_ = *outcome.value;
+}
+
+// The links between GPUs do not change while the same ones are there; reading
+// them takes hundreds of calls.
+void NvmlSource::read_topology_if_changed(const std::vector<GpuReading>& readings) {
+  std::vector<PlacedGpu> gpus;
+  std::vector<GpuUuid> uuids;
+  for (const GpuReading& reading : readings) {
+    if (reading.failure || !reading.gpu) continue;
+    gpus.push_back({reading.gpu->uuid, places_[reading.index].handle, reading.gpu->pci});
+    uuids.push_back(reading.gpu->uuid);
+  }
+  // One that fell silent keeps its row: it may come back.
+  const bool all_known = std::ranges::all_of(
+      uuids, [&](const GpuUuid& uuid) { return topology_.position(uuid) != Topology::kNowhere; });
+  if ((topology_is_read_ && all_known) || stuck_topology_.is_stuck()) return;
+  auto outcome = caller_.call<Topology>(
+      [session = session_, gpus] { return read_topology(*session, gpus); }, options_.call_patience);
+  topology_is_read_ = true;
+  topology_ = outcome.value ? *std::move(outcome.value) : Topology(std::move(uuids));
+  if (!outcome.value) stuck_topology_ = outcome.stuck;
+}
+
+DriverEvent NvmlSource::translate(const abi::EventData& data) const {
+  DriverEvent event;
+  for (const auto& [index, place] : places_) {
+    if (place.handle == data.device && place.gpu) event.gpu = place.gpu->uuid;
+  }
+  if (data.event_type == abi::kEventXid) {
+    event.kind = DriverEvent::Kind::kXid;
+    event.xid = static_cast<unsigned>(data.event_data);
+  } else if (data.event_type == abi::kEventMigConfigChange) {
+    event.kind = DriverEvent::Kind::kMigChanged;
+  }
+  if (data.gpu_instance_id != abi::kNoInstance) event.gpu_instance = data.gpu_instance_id;
+  if (data.compute_instance_id != abi::kNoInstance) {
+    event.compute_instance = data.compute_instance_id;
+  }
+  return event;
+}
+
+}  // namespace tranche::nvml

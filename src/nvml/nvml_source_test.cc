@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real loader and the simulated library: what NvmlSource makes of a world,
+// and of what happens to it.
+#include "nvml/nvml_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/testing/temp_dir.h"
+#include "sim/node/simulated_node.h"
+#include "sim/world/parse.h"
+#include "sim/worlds/builtin.h"
+
+namespace tranche::nvml {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class NvmlSourceOnAWorld : public testing::Test {
+ protected:
+  void start(const char* world) {
+    const auto parsed = sim::builtin_world(world);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    const auto made = sim::SimulatedNode::create(dir_.path("root"), *parsed, {.plain_files = true});
+    ASSERT_TRUE(made) << made.error().message;
+    node_ = *made;
+    source_.emplace(DriverOptions{.container_root = node_->root(), .call_patience = patience_},
+                    HostFiles(node_->root()), log_);
+  }
+  void open(const char* world) {
+    start(world);
+    const Status opened = source_->open({});
+    ASSERT_TRUE(opened) << opened.error().message;
+  }
+  void apply(const sim::Change& change) {
+    const Status applied = node_->apply(change);
+    ASSERT_TRUE(applied) << applied.error().message;
+  }
+  DriverReading read(const ReadWish& wish = {}) {
+    const Result<DriverReading> reading = source_->read(wish);
+    EXPECT_TRUE(reading) << (reading ? "" : reading.error().message);
+    return reading ? *reading : DriverReading{};
+  }
+  // Waits until an event comes.
+  std::optional<DriverEvent> event() {
+    const Result<std::vector<DriverEvent>> events = source_->wait(seconds(30));
+    if (!events || events->empty()) return std::nullopt;
+    return events->front();
+  }
+
+  TempDir dir_;
+  milliseconds patience_ = seconds(30);
+  std::optional<sim::SimulatedNode> node_;
+  Log log_{[](std::string_view) {}};
+  std::optional<NvmlSource> source_;
+};
+
+std::vector<std::string> failures(const DriverReading& reading) {
+  std::vector<std::string> texts;
+  for (const GpuReading& gpu : reading.gpus) {
+    if (gpu.failure) texts.push_back(std::to_string(gpu.index) + " " + gpu.failure->what);
+  }
+  return texts;
+}
+
+TEST_F(NvmlSourceOnAWorld, ReadsEveryGpuOfANode) {
+  open("hgx-h200");
+  const DriverReading reading = read();
+  EXPECT_EQ(reading.kind, DriverKind::kNvml);
+  EXPECT_EQ(reading.driver_version, "580.105.08");
+  EXPECT_EQ(reading.cuda_version, "13.0");
+  ASSERT_THAT(reading.gpus, SizeIs(8));
+  const GpuReading& fifth = reading.gpus[4];
+  ASSERT_TRUE(fifth.gpu);
+  EXPECT_THAT(fifth.gpu->uuid.text, testing::StartsWith("GPU-"));
+  EXPECT_EQ(fifth.gpu->index, 4U);
+  EXPECT_EQ(fifth.gpu->minor, 4U);
+  EXPECT_EQ(fifth.gpu->pci, (PciAddress{0, 0x9d, 0, 0}));
+  EXPECT_EQ(fifth.gpu->model, "NVIDIA H200");
+  EXPECT_EQ(fifth.gpu->memory_bytes, 143771ULL << 20);
+  EXPECT_EQ(fifth.gpu->compute_major, 9U);
+  EXPECT_EQ(fifth.gpu->numa_node, 1U);
+  EXPECT_FALSE(fifth.gpu->mig_enabled);
+  EXPECT_EQ(fifth.vitals.recovery_action, 0U);
+  EXPECT_EQ(fifth.vitals.fabric_ready, true);
+  EXPECT_EQ(fifth.unwatched, "");
+}
+
+TEST_F(NvmlSourceOnAWorld, SeesNvLinksThroughSwitches) {
+  open("hgx-h200");
+  const Topology topology = read().topology;
+  EXPECT_EQ(topology.between(0, 7), (GpuLink{PcieDistance::kAcrossSystem, 18}));
+  EXPECT_EQ(topology.between(0, 3), (GpuLink{PcieDistance::kSameNode, 18}));
+}
+
+TEST_F(NvmlSourceOnAWorld, SeesDirectNvLinks) {
+  open("dgx1-v100");
+  const Topology topology = read().topology;
+  EXPECT_EQ(topology.between(0, 3), (GpuLink{PcieDistance::kHostBridge, 2}));
+  EXPECT_EQ(topology.between(0, 1), (GpuLink{PcieDistance::kOneSwitch, 1}));
+  EXPECT_EQ(topology.between(0, 7), (GpuLink{PcieDistance::kAcrossSystem, 0}));
+}
+
+TEST_F(NvmlSourceOnAWorld, ReadsMigDevicesWithTheirNamesAndCapabilities) {
+  open("dgx-a100-mig-mixed");
+  const DriverReading reading = read();
+  const Gpu& cut = *reading.gpus.at(7).gpu;
+  ASSERT_TRUE(cut.mig_enabled);
+  std::vector<std::string> profiles;
+  for (const MigDevice& mig : cut.mig) {
+    profiles.push_back(to_string(mig.profile));
+    EXPECT_TRUE(mig.gpu_instance_cap) << profiles.back();
+    EXPECT_EQ(mig.gpu_instance_cap, 3 + 135 * 7 + 9 * mig.gpu_instance);
+    EXPECT_EQ(mig.compute_instance_cap,
+              3 + 135 * 7 + 9 * mig.gpu_instance + 1 + mig.compute_instance);
+  }
+  EXPECT_THAT(profiles,
+              testing::UnorderedElementsAre("1c.3g.20gb", "2c.3g.20gb", "2g.10gb", "1g.5gb+me"));
+  EXPECT_FALSE(reading.gpus.at(0).gpu->mig_enabled);
+}
+
+TEST_F(NvmlSourceOnAWorld, TakesUpAnotherMigLayout) {
+  open("dgx-h100");
+  EXPECT_THAT(read().gpus[2].gpu->mig, IsEmpty());
+  const auto half = sim::parse_wanted("3g.40gb");
+  ASSERT_TRUE(half);
+  apply(sim::set_mig(2, {*half, *half}));
+  const auto changed = event();
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->kind, DriverEvent::Kind::kMigChanged);
+  const DriverReading reading = read();
+  EXPECT_TRUE(reading.gpus[2].gpu->mig_enabled);
+  EXPECT_THAT(reading.gpus[2].gpu->mig, SizeIs(2));
+}
+
+TEST_F(NvmlSourceOnAWorld, KeepsALostGpuFromHidingTheOthers) {
+  open("hgx-h200");
+  const DriverReading before = read();
+  apply(sim::lose(3));
+  const DriverReading after = read();
+  ASSERT_THAT(after.gpus, SizeIs(8));
+  ASSERT_THAT(failures(after), SizeIs(1));
+  EXPECT_EQ(after.gpus[3].failure->kind, FailureKind::kLost);
+  EXPECT_THAT(after.gpus[3].failure->what, HasSubstr("nvmlDeviceGetHandleByIndex: "));
+  EXPECT_EQ(after.gpus[4].gpu, before.gpus[4].gpu);
+}
+
+TEST_F(NvmlSourceOnAWorld, SeesThatAGpuNeedsAReset) {
+  open("hgx-h200");
+  read();
+  apply(sim::require_reset(1));
+  const DriverReading reading = read();
+  const GpuReading& gpu = reading.gpus[1];
+  const bool seen = (gpu.failure && gpu.failure->kind == FailureKind::kNeedsReset) ||
+                    gpu.vitals.recovery_action.value_or(0) != 0;
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(NvmlSourceOnAWorld, BringsXidsWithTheirGpuAndInstance) {
+  open("hgx-h200");
+  const DriverReading reading = read();
+  apply(sim::raise_xid(5, {.number = 95, .gpu_instance = 1, .compute_instance = 0}));
+  const auto xid = event();
+  ASSERT_TRUE(xid);
+  EXPECT_EQ(*xid, (DriverEvent{.kind = DriverEvent::Kind::kXid,
+                               .gpu = reading.gpus[5].gpu->uuid,
+                               .xid = 95,
+                               .gpu_instance = 1,
+                               .compute_instance = 0}));
+}
+
+TEST_F(NvmlSourceOnAWorld, ReadsWhatShowsAReset) {
+  open("hgx-h200");
+  const DriverReading before = read();
+  ASSERT_TRUE(before.gpus[0].vitals.energy_mj);
+  apply(sim::uncorrectable_ecc(0));
+  const DriverReading hurt = read();
+  EXPECT_EQ(hurt.gpus[0].vitals.uncorrected_ecc, 1U);
+  EXPECT_NE(hurt.gpus[0].vitals.recovery_action, 0U);
+  source_->close();
+  apply(sim::reset(0));
+  ASSERT_TRUE(source_->open({}));
+  const DriverReading after = read();
+  EXPECT_EQ(after.gpus[0].vitals.uncorrected_ecc, 0U);
+  EXPECT_LT(after.gpus[0].vitals.energy_mj, before.gpus[0].vitals.energy_mj);
+  EXPECT_EQ(after.gpus[0].vitals.recovery_action, 0U);
+  EXPECT_GT(after.session, before.session);
+}
+
+TEST_F(NvmlSourceOnAWorld, DoesNotMindACallThatFailsOnce) {
+  open("hgx-h200");
+  read();
+  apply(
+      sim::fail_call({.call = "nvmlDeviceGetUUID", .code = abi::kUnknown, .times = 1, .gpu = 2U}));
+  EXPECT_THAT(failures(read()), IsEmpty());
+}
+
+TEST_F(NvmlSourceOnAWorld, ReportsACallThatGoesOnFailing) {
+  open("hgx-h200");
+  read();
+  apply(sim::fail_call({.call = "nvmlDeviceGetUUID", .code = abi::kUnknown, .gpu = 2U}));
+  const DriverReading reading = read();
+  ASSERT_THAT(failures(reading), SizeIs(1));
+  EXPECT_EQ(reading.gpus[2].failure->kind, FailureKind::kOther);
+  apply(sim::clear_faults());
+  EXPECT_THAT(failures(read()), IsEmpty());
+}
+
+TEST_F(NvmlSourceOnAWorld, GoesOnReadingTheOthersWhileOneHangs) {
+  patience_ = milliseconds(200);
+  open("hgx-h200");
+  const DriverReading before = read();
+  apply(sim::block_call("nvmlDeviceGetUUID", sim::GpuRef(6U)));
+  for (int i = 0; i < 3; ++i) {
+    const DriverReading reading = read();
+    ASSERT_THAT(failures(reading), SizeIs(1));
+    EXPECT_EQ(reading.gpus[6].failure->kind, FailureKind::kHung);
+    EXPECT_EQ(reading.gpus[6].gpu->uuid, before.gpus[6].gpu->uuid) << "who it is stays known";
+  }
+  EXPECT_EQ(calls_left_behind(), 1) << "one thread is left behind, not one for each look";
+  apply(sim::clear_faults());
+  while (calls_left_behind() > 0) std::this_thread::yield();
+  EXPECT_THAT(failures(read()), IsEmpty());
+}
+
+TEST_F(NvmlSourceOnAWorld, SaysThatADriverHangsAsAWhole) {
+  patience_ = milliseconds(100);
+  open("t4-single");
+  apply(sim::block_call("nvmlDeviceGetCount_v2"));
+  const Result<DriverReading> reading = source_->read({});
+  ASSERT_FALSE(reading);
+  EXPECT_EQ(reading.error().message, "nvmlDeviceGetCount does not return");
+  apply(sim::clear_faults());
+  while (calls_left_behind() > 0) std::this_thread::yield();
+  EXPECT_TRUE(source_->read({}));
+}
+
+TEST_F(NvmlSourceOnAWorld, SaysThatTheDriverIsNotLoaded) {
+  start("hgx-h200");
+  apply(sim::unload_driver());
+  const Status opened = source_->open({});
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr("nvmlInit: "));
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnavailable);
+  apply(sim::load_driver());
+  EXPECT_TRUE(source_->open({}));
+}
+
+TEST_F(NvmlSourceOnAWorld, SaysThatThereIsNoLibrary) {
+  NvmlSource source({.container_root = "/nowhere"}, HostFiles("/nowhere"), log_);
+  const Status opened = source.open({});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(opened.error().message, HasSubstr("libnvidia-ml.so.1"));
+}
+
+TEST_F(NvmlSourceOnAWorld, SeesAGpuTakenOutInAFreshSession) {
+  open("t4-quad");
+  EXPECT_THAT(read().gpus, SizeIs(4));
+  apply(sim::unplug(3));
+  ASSERT_TRUE(source_->open({}));
+  EXPECT_THAT(read().gpus, SizeIs(3));
+}
+
+TEST_F(NvmlSourceOnAWorld, WatchesTheOthersAgainWhenTheSetHoldsALostGpu) {
+  open("hgx-h200");
+  read();
+  apply(sim::fail_call({.call = "nvmlEventSetWait_v2", .code = abi::kGpuIsLost, .times = 1}));
+  EXPECT_FALSE(source_->wait(milliseconds(10)));
+  EXPECT_FALSE(source_->wait(milliseconds(10))) << "no set until the driver is read again";
+  const DriverReading reading = read();
+  EXPECT_THAT(failures(reading), IsEmpty());
+  apply(sim::raise_xid(2, {.number = 62}));
+  const auto xid = event();
+  ASSERT_TRUE(xid);
+  EXPECT_EQ(xid->xid, 62U);
+}
+
+TEST_F(NvmlSourceOnAWorld, SaysWhereEventsCannotBeWatched) {
+  start("hgx-h200");
+  apply(sim::fail_call({.call = "nvmlDeviceRegisterEvents", .code = abi::kUnknown, .gpu = 1U}));
+  ASSERT_TRUE(source_->open({}));
+  const DriverReading reading = read();
+  EXPECT_THAT(reading.gpus[1].unwatched, HasSubstr("nvmlDeviceRegisterEvents: "));
+  EXPECT_EQ(reading.gpus[0].unwatched, "");
+  apply(sim::clear_faults());
+  EXPECT_EQ(read().gpus[1].unwatched, "");
+}
+
+TEST_F(NvmlSourceOnAWorld, LeavesGpusUntouchedThatItIsToldTo) {
+  open("hgx-h200");
+  const GpuUuid third = read().gpus[2].gpu->uuid;
+  ASSERT_TRUE(source_->open({third}));
+  const DriverReading reading = read();
+  EXPECT_FALSE(reading.complete);
+  EXPECT_THAT(reading.gpus, SizeIs(7));
+  for (const GpuReading& gpu : reading.gpus) EXPECT_NE(gpu.gpu->uuid, third);
+  ASSERT_TRUE(source_->open({}));
+  EXPECT_THAT(read().gpus, SizeIs(8));
+}
+
+TEST_F(NvmlSourceOnAWorld, CountsLinksThatAreDownWhenAskedTo) {
+  open("hgx-h200");
+  EXPECT_EQ(read().gpus[0].vitals.links_down, std::nullopt);
+  EXPECT_EQ(read({.links = true}).gpus[0].vitals.links_down, 0U);
+  apply(sim::set_link(0, 5, false));
+  EXPECT_EQ(read({.links = true}).gpus[0].vitals.links_down, 1U);
+}
+
+TEST_F(NvmlSourceOnAWorld, ValidatesTheInforomWhenAskedTo) {
+  open("hgx-h200");
+  EXPECT_EQ(read({.inforom = true}).gpus[0].vitals.inforom_valid, true);
+}
+
+}  // namespace
+}  // namespace tranche::nvml

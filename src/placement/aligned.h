@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "gpu/topology.h"
+#include "placement/candidates.h"
+#include "sharing/catalog.h"
+
+namespace tranche {
+
+// Chooses whole GPUs that are near each other (NVLink, NVSwitch, PCIe, NUMA).
+// Among equally near sets it takes the one whose loss hurts the GPUs that stay
+// free least: so a single GPU comes from a pair that is broken already.
+// Gives fewer than needed where there are no more.
+std::vector<std::string_view> pick_aligned(const Offer& offer, const Topology& topology,
+                                           Choice choice);
+
+// How near two GPUs are; more is nearer. A direct NVLink counts more than
+// anything on the PCI side, and each further link as much again.
+unsigned nearness(const GpuLink& link, std::optional<unsigned> numa_a,
+                  std::optional<unsigned> numa_b);
+
+}  // namespace tranche

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace tranche {
+
+// A free share and the device of the offer it sits on.
+struct Candidate {
+  std::string_view id;
+  std::size_t device = 0;  // position in Offer::devices
+};
+
+struct Choice {
+  std::vector<Candidate> candidates;
+  std::vector<std::size_t> decided;  // devices that the container has already
+  std::size_t needed = 0;            // how many more
+};
+
+}  // namespace tranche

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/spread.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace tranche {
+namespace {
+
+struct Device {
+  std::size_t gpu = 0;  // which real GPU, by number
+  std::size_t taken = 0;
+  std::vector<std::string_view> free;  // a heap, lowest replica number first
+};
+
+// The kubelet gives ids in random order. Only shares of one device are
+// compared, and of those the longer text is the higher number.
+struct HigherNumber {
+  bool operator()(std::string_view a, std::string_view b) const {
+    return std::pair(a.size(), a) > std::pair(b.size(), b);
+  }
+};
+
+class Spreading {
+ public:
+  Spreading(const Offer& offer, SharedPlacement placement, const Choice& choice)
+      : placement_(placement), devices_(offer.devices.size()) {
+    std::map<GpuUuid, std::size_t> numbers;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      const auto [number, is_new] = numbers.try_emplace(offer.devices[i].gpu, numbers.size());
+      devices_[i].gpu = number->second;
+      devices_[i].taken = offer.devices[i].shares();
+    }
+    for (const Candidate& candidate : choice.candidates) {
+      devices_[candidate.device].free.push_back(candidate.id);
+    }
+    gpu_taken_.resize(numbers.size());
+    on_gpu_.resize(numbers.size());
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      Device& device = devices_[i];
+      device.taken -= std::min(device.taken, device.free.size());
+      gpu_taken_[device.gpu] += device.taken;
+      on_gpu_[device.gpu].push_back(i);
+      std::ranges::make_heap(device.free, HigherNumber{});
+    }
+    for (std::size_t i = 0; i < devices_.size(); ++i) enqueue(i);
+  }
+
+  std::string_view take() {
+    const std::size_t next = std::get<2>(*queue_.begin());
+    Device& device = devices_[next];
+    std::ranges::pop_heap(device.free, HigherNumber{});
+    const std::string_view id = device.free.back();
+    // The GPU's load is part of its devices' places in the queue.
+    for (const std::size_t sibling : on_gpu_[device.gpu]) queue_.erase(place(sibling));
+    device.free.pop_back();
+    ++device.taken;
+    ++gpu_taken_[device.gpu];
+    for (const std::size_t sibling : on_gpu_[device.gpu]) enqueue(sibling);
+    return id;
+  }
+
+  bool has_more() const { return !queue_.empty(); }
+
+ private:
+  // Which comes first: by the device's load, the GPU's load, the order.
+  using Place = std::tuple<std::int64_t, std::int64_t, std::size_t>;
+
+  Place place(std::size_t i) const {
+    const std::int64_t sign = placement_ == SharedPlacement::kDistributed ? 1 : -1;
+    return {sign * static_cast<std::int64_t>(devices_[i].taken),
+            sign * static_cast<std::int64_t>(gpu_taken_[devices_[i].gpu]), i};
+  }
+
+  void enqueue(std::size_t i) {
+    if (!devices_[i].free.empty()) queue_.insert(place(i));
+  }
+
+  const SharedPlacement placement_;
+  std::vector<Device> devices_;
+  std::vector<std::size_t> gpu_taken_;
+  std::vector<std::vector<std::size_t>> on_gpu_;  // devices of each GPU
+  std::set<Place> queue_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> pick_shared(const Offer& offer, SharedPlacement placement,
+                                          Choice choice) {
+  Spreading spreading(offer, placement, choice);
+  std::vector<std::string_view> picked;
+  while (picked.size() < choice.needed && spreading.has_more()) picked.push_back(spreading.take());
+  return picked;
+}
+
+}  // namespace tranche

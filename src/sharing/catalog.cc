@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sharing/catalog.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.h"
+#include "sharing/share_id.h"
+
+namespace tranche {
+namespace {
+
+std::uint64_t varint_bytes(std::uint64_t value) {
+  std::uint64_t bytes = 1;
+  for (; value >= 0x80; value >>= 7) ++bytes;
+  return bytes;
+}
+
+// A length-delimited protobuf field with a one-byte tag.
+std::uint64_t field_bytes(std::uint64_t content) { return 1 + varint_bytes(content) + content; }
+
+std::uint64_t topology_bytes(std::optional<unsigned> numa_node) {
+  if (!numa_node) return 0;
+  // Node 0 is the default of its field and is not written.
+  const std::uint64_t node = *numa_node == 0 ? 0 : 1 + varint_bytes(*numa_node);
+  return field_bytes(field_bytes(node));
+}
+
+std::uint64_t device_bytes(std::uint64_t id_length, std::optional<unsigned> numa_node) {
+  constexpr std::uint64_t kUnhealthy = std::string_view("Unhealthy").size();
+  return field_bytes(field_bytes(id_length) + field_bytes(kUnhealthy) + topology_bytes(numa_node));
+}
+
+// Replicas 0 to 9 have one digit, 10 to 99 two, and so on: summed by digits, so
+// that it costs nothing however many there are.
+std::uint64_t replica_list_bytes(const OfferedDevice& device, std::uint64_t replicas) {
+  const std::uint64_t stem = device.uuid.size() + 2;
+  std::uint64_t total = 0;
+  std::uint64_t first = 0;
+  for (std::uint64_t digits = 1, end = 10; first < replicas; ++digits, end *= 10) {
+    const std::uint64_t last = std::min(end, replicas);
+    total += (last - first) * device_bytes(stem + digits, device.numa_node);
+    first = last;
+  }
+  return total;
+}
+
+std::string mib(std::uint64_t bytes) {
+  const std::uint64_t tenths = (bytes * 10 + (1 << 19)) >> 20;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+}
+
+}  // namespace
+
+std::string OfferedDevice::index() const {
+  std::string text = std::to_string(gpu_index);
+  if (mig_index) text += ":" + std::to_string(*mig_index);
+  return text;
+}
+
+std::size_t Offer::shares() const {
+  return std::accumulate(devices.begin(), devices.end(), std::size_t{0},
+                         [](std::size_t sum, const OfferedDevice& d) { return sum + d.shares(); });
+}
+
+bool Offer::is_replicated() const {
+  return std::ranges::any_of(devices,
+                             [](const OfferedDevice& d) { return d.replicas.has_value(); });
+}
+
+const OfferedDevice* Offer::find(std::string_view share_id) const {
+  const auto parsed = parse_share_id(share_id);
+  if (!parsed) return nullptr;
+  // At most a few dozen devices, however many shares: a walk beats a map.
+  const auto device = std::ranges::find(devices, parsed->device, &OfferedDevice::uuid);
+  if (device == devices.end() || device->replicas.has_value() != parsed->replica.has_value()) {
+    return nullptr;
+  }
+  if (parsed->replica && *parsed->replica >= *device->replicas) return nullptr;
+  return &*device;
+}
+
+std::uint64_t list_bytes(const Offer& offer) {
+  std::uint64_t total = 0;
+  for (const OfferedDevice& device : offer.devices) {
+    total += device.replicas ? replica_list_bytes(device, *device.replicas)
+                             : device_bytes(device.uuid.size(), device.numa_node);
+  }
+  return total;
+}
+
+std::string oversized(const Catalog& catalog) {
+  std::vector<std::string> complaints;
+  for (const Offer& offer : catalog.offers) {
+    const std::uint64_t bytes = list_bytes(offer);
+    if (bytes <= kKubeletListLimit) continue;
+    complaints.push_back(offer.name.text + " would have " + std::to_string(offer.shares()) +
+                         " shares and its list " + mib(bytes) + "; the kubelet takes at most " +
+                         mib(kKubeletListLimit) + ", about " +
+                         std::to_string(offer.shares() * kKubeletListLimit / bytes) +
+                         " shares: use fewer replicas");
+  }
+  return join(complaints, "; ");
+}
+
+}  // namespace tranche

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the node offers at one moment: every resource with the devices behind
+// it. A device that is offered many times over stands here once, with a count:
+// a list of 50,000 shares is still eight entries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/gpu.h"
+#include "sharing/resource_name.h"
+
+namespace tranche {
+
+// A GPU or a MIG device, as it is offered.
+struct OfferedDevice {
+  std::string uuid;
+  GpuUuid gpu;  // the real GPU: itself, or the one it is a slice of
+  unsigned gpu_index = 0;
+  std::optional<unsigned> mig_index;
+  std::string model;
+  std::optional<unsigned> minor;  // of the GPU's device node
+  std::vector<unsigned> caps;     // minors of its /dev/nvidia-caps nodes
+  std::optional<unsigned> numa_node;
+  // Empty: offered once, under its uuid. Else as many shares, numbered from 0.
+  std::optional<unsigned> replicas;
+  Health health;
+
+  unsigned shares() const { return replicas.value_or(1); }
+  bool is_mig() const { return mig_index.has_value(); }
+  // "3" or "3:1", as NVIDIA's index strategy names it.
+  std::string index() const;
+  bool operator==(const OfferedDevice&) const = default;
+};
+
+// One resource.
+struct Offer {
+  ResourceName name;
+  std::vector<OfferedDevice> devices;  // by GPU index, then MIG index
+  // A container may have one replica of it at most.
+  bool one_replica_only = false;
+
+  std::size_t shares() const;
+  bool is_replicated() const;
+  // The device behind a share's id; null where this resource has no such share.
+  const OfferedDevice* find(std::string_view share_id) const;
+  bool operator==(const Offer&) const = default;
+};
+
+// A device that is there and not offered.
+struct Withheld {
+  std::string uuid;
+  std::string index;
+  std::string reason;
+
+  bool operator==(const Withheld&) const = default;
+};
+
+struct Catalog {
+  std::vector<Offer> offers;  // sorted by name; none is empty
+  std::vector<Withheld> withheld;
+  // Where policy and node do not fit together, in words: a resource that is to
+  // be replicated and is not there, a device in a list that is not there.
+  std::vector<std::string> notes;
+
+  bool operator==(const Catalog&) const = default;
+};
+
+// The size of the message that lists the resource to the kubelet, at its
+// largest: every device unhealthy, which takes two bytes more than healthy.
+std::uint64_t list_bytes(const Offer& offer);
+
+// What the kubelet takes in one message; above it the resource would vanish.
+inline constexpr std::uint64_t kKubeletListLimit = 4ULL << 20;
+
+// Names every resource whose list the kubelet would refuse, with the figures;
+// empty when all fit.
+std::string oversized(const Catalog& catalog);
+
+}  // namespace tranche

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "standin/agent_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <regex>
+#include <string_view>
+#include <utility>
+
+#include "base/errno_error.h"
+#include "base/text.h"
+
+namespace tranche::standin {
+namespace {
+
+constexpr std::size_t kReadSize = 4096;
+
+std::map<std::string, std::string> inherited_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::vector<std::string> environment_of(const AgentProcess::Options& options) {
+  std::map<std::string, std::string> variables = options.environment;
+  if (options.inherits_environment) variables.merge(inherited_environment());
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : variables) {
+    std::string entry = name;
+    entries.push_back(entry.append("=").append(value));
+  }
+  return entries;
+}
+
+// Pointers to the texts, and a null: what exec takes.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// The settings of a spawn, with their clean-up.
+class SpawnSettings {
+ public:
+  SpawnSettings() {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawnattr_init(&attributes_);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+
+  void connect(int ours, int theirs) {
+    ::posix_spawn_file_actions_adddup2(&actions_, ours, theirs);
+  }
+
+  // A group of its own, so that its children can be killed with it; and no
+  // blocked signals, whatever the test's threads block.
+  void separate() {
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setpgroup(&attributes_, 0);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  }
+
+  Result<pid_t> spawn(std::vector<std::string> command, std::vector<std::string> environment) {
+    const std::vector<char*> arguments = pointers_to(command);
+    const std::vector<char*> variables = pointers_to(environment);
+    pid_t pid = -1;
+    const int failed = ::posix_spawnp(&pid, arguments[0], &actions_, &attributes_, arguments.data(),
+                                      variables.data());
+    if (failed != 0) return errno_error("starting " + command[0], failed);
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> fds{};
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) return errno_error("pipe2");
+  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+// For the input: unlike a pipe it can be written to without SIGPIPE.
+Result<Pipe> make_socket_pair() {
+  std::array<int, 2> fds{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) {
+    return errno_error("socketpair");
+  }
+  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+ProcessEnd end_from(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return {.exit_code = info.si_status};
+  return {.signal = info.si_status};
+}
+
+// Cuts what a stream brings into lines.
+class LineReader {
+ public:
+  LineReader(int fd, AgentProcess::Stream stream) : fd_(fd), stream_(stream) {}
+
+  // What has come, in whole lines. Empty: the stream has ended, and `rest()`
+  // is a last line without its newline.
+  std::optional<std::vector<AgentProcess::Line>> read() {
+    std::array<char, kReadSize> buffer{};
+    const ssize_t count = ::read(fd_, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) return std::vector<AgentProcess::Line>{};
+    if (count <= 0) return std::nullopt;
+    partial_.append(buffer.data(), static_cast<std::size_t>(count));
+    std::vector<std::string> texts = split(partial_, '\n');
+    partial_ = std::move(texts.back());
+    texts.pop_back();
+    std::vector<AgentProcess::Line> lines;
+    lines.reserve(texts.size());
+    for (std::string& text : texts) lines.push_back({stream_, std::move(text)});
+    return lines;
+  }
+
+  std::vector<AgentProcess::Line> rest() const {
+    if (partial_.empty()) return {};
+    return {{stream_, partial_}};
+  }
+
+ private:
+  const int fd_;
+  const AgentProcess::Stream stream_;
+  std::string partial_;
+};
+
+}  // namespace
+
+std::string to_string(const ProcessEnd& end) {
+  if (end.signal != 0) return "ended by signal " + std::to_string(end.signal);
+  return "ended with code " + std::to_string(end.exit_code);
+}
+
+Result<std::unique_ptr<AgentProcess>> AgentProcess::start(const Options& options) {
+  if (options.command.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "starting a process: no program was named"};
+  }
+  Result<Pipe> input = make_socket_pair();
+  if (!input) return input.error();
+  Result<Pipe> output = make_pipe();
+  if (!output) return output.error();
+  Result<Pipe> error = make_pipe();
+  if (!error) return error.error();
+
+  SpawnSettings settings;
+  settings.connect(input->read.get(), STDIN_FILENO);
+  settings.connect(output->write.get(), STDOUT_FILENO);
+  settings.connect(error->write.get(), STDERR_FILENO);
+  settings.separate();
+  const Result<pid_t> pid = settings.spawn(options.command, environment_of(options));
+  if (!pid) return pid.error();
+  return std::unique_ptr<AgentProcess>(new AgentProcess(
+      *pid, std::move(input->write), std::move(output->read), std::move(error->read)));
+}
+
+AgentProcess::AgentProcess(pid_t pid, UniqueFd input, UniqueFd output, UniqueFd error)
+    : pid_(pid),
+      output_(std::move(output)),
+      error_(std::move(error)),
+      input_(std::move(input)),
+      reader_([this] { read_streams(); }),
+      waiter_([this] { wait_until_ended(); }) {}
+
+AgentProcess::~AgentProcess() {
+  // The whole group: its children may outlive it.
+  ::kill(-pid_, SIGKILL);
+  waiter_.join();
+  ::waitpid(pid_, nullptr, 0);
+  // A child that left the group may hold the streams open for ever.
+  stop_reading_.ring();
+  reader_.join();
+}
+
+void AgentProcess::read_streams() {
+  std::array<LineReader, 2> readers = {
+      {{output_.get(), Stream::kOutput}, {error_.get(), Stream::kError}}};
+  std::array<pollfd, 3> waited = {
+      {{output_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0}, {stop_reading_.fd(), POLLIN, 0}}};
+  // poll() passes over a negative fd.
+  while (waited[2].revents == 0 && (waited[0].fd >= 0 || waited[1].fd >= 0)) {
+    if (::poll(waited.data(), waited.size(), -1) < 0) continue;  // interrupted
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      if (waited[i].fd < 0 || waited[i].revents == 0) continue;
+      const auto read = readers[i].read();
+      if (!read) waited[i].fd = -1;
+      const std::vector<Line> lines = read ? *read : readers[i].rest();
+      const std::lock_guard lock(mutex_);
+      lines_.insert(lines_.end(), lines.begin(), lines.end());
+    }
+    changed_.notify_all();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    is_drained_ = true;
+  }
+  changed_.notify_all();
+}
+
+void AgentProcess::wait_until_ended() {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0) {
+    if (errno != EINTR) return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = end_from(info);
+  }
+  changed_.notify_all();
+}
+
+std::vector<AgentProcess::Line> AgentProcess::lines() const {
+  const std::lock_guard lock(mutex_);
+  return lines_;
+}
+
+std::string AgentProcess::output() const {
+  std::string text;
+  for (const Line& line : lines()) text += line.text + "\n";
+  return text;
+}
+
+std::optional<AgentProcess::Match> AgentProcess::find_line(const std::regex& expression,
+                                                           std::size_t from) const {
+  for (std::size_t i = from; i < lines_.size(); ++i) {
+    std::smatch found;
+    if (!std::regex_search(lines_[i].text, found, expression)) continue;
+    Match match{i, {}};
+    for (const auto& group : found) match.groups.push_back(group.str());
+    return match;
+  }
+  return std::nullopt;
+}
+
+Result<AgentProcess::Match> AgentProcess::wait_for_line(const std::string& regex,
+                                                        std::chrono::milliseconds patience,
+                                                        std::size_t from) const {
+  std::regex expression;
+  try {
+    expression = regex;
+  } catch (const std::regex_error& problem) {
+    return Error{ErrorCode::kInvalidArgument, "\"" + regex + "\": " + problem.what()};
+  }
+  std::optional<Match> match;
+  bool has_ended = false;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [&] {
+      match = find_line(expression, from);
+      has_ended = is_drained_;
+      return match || has_ended;
+    });
+  }
+  if (match) return *match;
+  return Error{ErrorCode::kNotFound, "no line matches \"" + regex + "\"" +
+                                         (has_ended ? " and the process has ended" : "") +
+                                         "; its output:\n" + output()};
+}
+
+Status AgentProcess::write_line(const std::string& text) {
+  const std::string line = text + "\n";
+  const std::lock_guard lock(input_mutex_);
+  std::size_t written = 0;
+  while (written < line.size()) {
+    const ssize_t count =
+        ::send(input_.get(), line.data() + written, line.size() - written, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno_error("writing to process " + std::to_string(pid_));
+    written += static_cast<std::size_t>(count);
+  }
+  return Done{};
+}
+
+void AgentProcess::close_input() {
+  const std::lock_guard lock(input_mutex_);
+  input_.reset();
+}
+
+Status AgentProcess::signal(int number) const {
+  const std::lock_guard lock(mutex_);
+  if (end_) {
+    return Error{ErrorCode::kNotFound,
+                 "process " + std::to_string(pid_) + " has " + to_string(*end_)};
+  }
+  if (::kill(pid_, number) != 0) return errno_error("kill");
+  return Done{};
+}
+
+Result<ProcessEnd> AgentProcess::wait_for_end(std::chrono::milliseconds patience) const {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [&] { return end_.has_value(); });
+    if (end_) return *end_;
+  }
+  return Error{ErrorCode::kUnavailable,
+               "process " + std::to_string(pid_) + " still runs; its output:\n" + output()};
+}
+
+}  // namespace tranche::standin

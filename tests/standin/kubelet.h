@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A stand-in for the kubelet's device manager, on a device-plugins directory of
+// the caller's choice. Plugins register with it as with a kubelet and are
+// called as by one; pods are admitted by a function call. It follows the
+// sources of kubelet 1.36, or 1.37, see KubeletVersion.
+//
+// What it does not have: node status is looked at when asked for and not every
+// ten seconds, the topology manager's hint is given and not computed, and there
+// are no resources but those of device plugins.
+//
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "standin/admission.h"
+#include "standin/node_state.h"
+#include "standin/pulse.h"
+#include "standin/registration_server.h"
+#include "standin/transcript.h"
+#include "standin/values.h"
+
+namespace tranche::standin {
+
+struct KubeletOptions {
+  std::string directory = "/var/lib/kubelet/device-plugins";
+  KubeletVersion version = KubeletVersion::k136;
+  // After a plugin's end its devices stay in the node's capacity for this long.
+  std::chrono::milliseconds grace = std::chrono::minutes(5);
+  std::chrono::milliseconds dial_patience = std::chrono::seconds(10);
+  std::chrono::milliseconds pre_start_patience = std::chrono::seconds(30);
+  bool stream_before_answer = false;  // see SessionOptions
+  std::uint64_t seed = 1;             // of the random orders
+};
+
+struct DeviceView {
+  bool healthy = false;
+  std::vector<std::int64_t> numa_nodes;
+
+  bool operator==(const DeviceView&) const = default;
+};
+
+struct ResourceView {
+  std::int64_t capacity = 0;
+  std::int64_t allocatable = 0;
+  bool connected = false;  // has a plugin whose stream is open
+  std::map<std::string, DeviceView> devices;
+  Ids allocated;
+
+  bool operator==(const ResourceView&) const = default;
+};
+
+struct NodeView {
+  std::map<std::string, ResourceView> resources;
+
+  // Zero for a resource that the node does not have.
+  std::int64_t capacity(const std::string& resource) const;
+  std::int64_t allocatable(const std::string& resource) const;
+};
+
+class Kubelet {
+ public:
+  explicit Kubelet(KubeletOptions options, Transcript::Sink sink = {});
+  Kubelet(const Kubelet&) = delete;
+  Kubelet& operator=(const Kubelet&) = delete;
+  ~Kubelet();
+
+  // Reads the checkpoint, deletes the unix sockets in the directory and nothing
+  // else, and listens.
+  Status start();
+
+  // The end of the process. Its memory is lost; pods and the node's status
+  // outlive it. A killed one leaves its socket behind.
+  void stop(SocketFile file = SocketFile::kRemoved);
+  Status restart(SocketFile file = SocketFile::kLeftBehind);
+
+  // A pod that arrives, or, after a restart, one whose containers were not
+  // running: those keep their devices, if healthy. Running containers need no
+  // call: the kubelet makes none for them.
+  AdmissionResult admit(const Pod& pod);
+
+  // The start or restart of a container of an admitted pod.
+  Result<ContainerResponse> start_container(const Pod& pod, const std::string& container);
+
+  // The pod has ended. Its devices become free at the next allocation, or when
+  // free_ended_pods() is called, as by pod-resources List.
+  void remove(const Pod& pod);
+  void free_ended_pods();
+
+  NodeView node();
+
+  // Waits until `holds` is true of the node, or patience is over.
+  bool wait_until(const std::function<bool(const NodeView&)>& holds,
+                  std::chrono::milliseconds patience);
+  bool wait_for_allocatable(const std::string& resource, std::int64_t count,
+                            std::chrono::milliseconds patience);
+
+  // Cuts the resource's stream from this side. False: it has none.
+  bool break_stream(const std::string& resource);
+
+  // From here on the ends of streams go unnoticed until they are released, so
+  // that a plugin which registers again at once loses its new connection to the
+  // end of its old one. In the real kubelet (up to 1.36) this is a matter of
+  // microseconds, and happens.
+  void hold_stream_ends();
+  void release_stream_ends();
+
+  Transcript& transcript() { return transcript_; }
+  std::string socket_path() const;
+
+ private:
+  struct Life;  // what is lost with the process
+
+  std::shared_ptr<Life> life() const;
+  AdmissionResult admit_into(Life& life, const Pod& pod);
+  std::set<std::string> active_uids() const;
+  void refresh_status(Life& life);
+  std::optional<Clock::time_point> next_expiry() const;
+
+  const KubeletOptions options_;
+  Transcript transcript_;
+  Pulse changed_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::shared_ptr<Life> life_;              // null: not running
+  std::map<std::string, Pod> active_pods_;  // by uid
+  NodeStatus status_;
+};
+
+}  // namespace tranche::standin

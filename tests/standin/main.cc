@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// kubelet-standin: the stand-in as a program, for demonstrations, scripts and
+// machines that have nothing but this binary. See usage() in commands.cc.
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "standin/commands.h"
+#include "standin/kubelet.h"
+
+namespace {
+
+using namespace tranche;
+using namespace tranche::standin;
+
+// One write a line, so that lines of several threads do not mix and a script
+// sees each at once.
+void say(const std::string& line) { std::cout << line + "\n" << std::flush; }
+
+void say_all(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) say(line);
+}
+
+Pod pod_named(const std::string& name, const Limits& limits) {
+  return {.name = name, .containers = {{"main", limits}}};
+}
+
+Status admit_and_start(Kubelet& kubelet, const Pod& pod, bool prints) {
+  const AdmissionResult result = kubelet.admit(pod);
+  if (!result.admitted) {
+    return Error{ErrorCode::kUnavailable, result.reason + ": " + result.message};
+  }
+  if (prints) say_all(grant_lines(result));
+  const Result<ContainerResponse> started = kubelet.start_container(pod, "main");
+  if (!started) return started.error();
+  return Done{};
+}
+
+class Commands {
+ public:
+  explicit Commands(Kubelet& kubelet) : kubelet_(kubelet) {}
+
+  Status run(const Command& command) {
+    switch (command.kind) {
+      case Command::Kind::kAdmit: return admit(command);
+      case Command::Kind::kStart:
+        return with_pod(command.name, [&](const Pod& pod) { return start(pod); });
+      case Command::Kind::kRemove:
+        return with_pod(command.name, [&](const Pod& pod) { return remove(pod); });
+      case Command::Kind::kNode: say_all(node_lines(kubelet_.node())); break;
+      case Command::Kind::kDevices: say_all(device_lines(kubelet_.node(), command.name)); break;
+      case Command::Kind::kRestart: return kubelet_.restart();
+      case Command::Kind::kStopStream: return stop_stream(command.name);
+      case Command::Kind::kHelp: say_all(help_lines()); break;
+      case Command::Kind::kQuit: break;
+    }
+    return Done{};
+  }
+
+ private:
+  Status admit(const Command& command) {
+    const Pod pod = pod_named(command.name, command.limits);
+    Status admitted = admit_and_start(kubelet_, pod, true);
+    if (admitted) pods_[command.name] = pod;
+    return admitted;
+  }
+
+  Status start(const Pod& pod) {
+    const Result<ContainerResponse> started = kubelet_.start_container(pod, "main");
+    if (!started) return started.error();
+    say_all(response_lines("main", *started));
+    return Done{};
+  }
+
+  Status remove(const Pod& pod) {
+    kubelet_.remove(pod);
+    pods_.erase(std::string(pod.name));
+    return Done{};
+  }
+
+  Status stop_stream(const std::string& resource) {
+    if (kubelet_.break_stream(resource)) return Done{};
+    return Error{ErrorCode::kNotFound, resource + " has no stream"};
+  }
+
+  template <typename Action>
+  Status with_pod(const std::string& name, Action action) {
+    const auto found = pods_.find(name);
+    if (found == pods_.end()) return Error{ErrorCode::kNotFound, "there is no pod " + name};
+    const Pod pod = found->second;
+    return action(pod);
+  }
+
+  Kubelet& kubelet_;
+  std::map<std::string, Pod> pods_;
+};
+
+int run_commands(Kubelet& kubelet) {
+  Commands commands(kubelet);
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    const Result<Command> command = parse_command(line);
+    const Status done = command ? commands.run(*command) : Status(command.error());
+    say(done ? "ok" : "error: " + done.error().message);
+    if (command && command->kind == Command::Kind::kQuit) break;
+  }
+  return 0;
+}
+
+int run_once(Kubelet& kubelet, const Flags& flags) {
+  const bool is_there = kubelet.wait_until(
+      [&](const NodeView& view) {
+        return std::ranges::all_of(flags.wait_for, [&](const auto& wanted) {
+          return view.allocatable(wanted.first) >= wanted.second;
+        });
+      },
+      flags.timeout);
+  if (!is_there) {
+    say_all(node_lines(kubelet.node()));
+    std::cerr << "error: the resources did not become allocatable in time\n";
+    return 1;
+  }
+  if (!flags.admit) return 0;
+  const Status admitted =
+      admit_and_start(kubelet, pod_named("one-shot", *flags.admit), flags.print);
+  if (!admitted) std::cerr << "error: " << admitted.error().message << "\n";
+  return admitted ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Result<Flags> flags = parse_flags(std::vector<std::string>(argv + 1, argv + argc));
+  if (!flags) {
+    std::cerr << "error: " << flags.error().message << "\n";
+    return 2;
+  }
+  if (flags->help) {
+    std::cout << usage();
+    return 0;
+  }
+  Kubelet kubelet(flags->kubelet, [](const Event& event) { say("event: " + to_text(event)); });
+  if (const Status started = kubelet.start(); !started) {
+    std::cerr << "error: " << started.error().message << "\n";
+    return 1;
+  }
+  return flags->is_one_shot() ? run_once(kubelet, *flags) : run_commands(kubelet);
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs clang-tidy over what changed since it last passed.
+
+A file is looked at again when it, a header of ours that it includes, its flags
+or .clang-tidy changed; passes are remembered outside the checkout. Needs a
+build folder that has been built: its dependency log says what includes what.
+Usage: tools/tidy.py build/dev
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+PASSES = pathlib.Path.home() / ".cache" / "tranche" / "tidy"
+OURS = ("src/", "sim/", "tests/", "demo/")
+
+
+def dependencies(build):
+    """Object file -> files of ours that it was made from."""
+    text = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, capture_output=True,
+                          text=True).stdout
+    found, current = {}, None
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            current = line.split(":")[0] if line else None
+            found[current] = []
+        elif current:
+            path = pathlib.Path(build, line.strip()).resolve()
+            if path.is_relative_to(TOP) and str(path.relative_to(TOP)).startswith(OURS):
+                found[current].append(path)
+    return found
+
+
+def object_of(entry):
+    return re.search(r" -o (\S+)", entry["command"]).group(1)
+
+
+def fingerprint(entry, files):
+    digest = hashlib.sha256((TOP / ".clang-tidy").read_bytes())
+    digest.update(re.sub(r"\S*" + re.escape(str(TOP)), "", entry["command"]).encode())
+    for path in sorted(set(files)):
+        digest.update(str(path.relative_to(TOP)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def tidy(build, path):
+    # GCC's own warning flags mean nothing to clang.
+    command = ["clang-tidy-19", "-p", build, "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
+    if path.stem.endswith("_test"):
+        # It does not understand ASSERT_TRUE as a check.
+        command.append("--checks=-bugprone-unchecked-optional-access")
+    return subprocess.run(command + [str(path)], capture_output=True, text=True)
+
+
+def main():
+    build = sys.argv[1]
+    PASSES.mkdir(parents=True, exist_ok=True)
+    deps = dependencies(build)
+    todo = []
+    entries = json.loads(pathlib.Path(build, "compile_commands.json").read_text())
+    for entry in entries:
+        path = pathlib.Path(entry["file"]).resolve()
+        if not path.is_relative_to(TOP) or not str(path.relative_to(TOP)).startswith(OURS):
+            continue
+        stamp = PASSES / fingerprint(entry, [path] + deps.get(object_of(entry), []))
+        if not stamp.exists():
+            todo.append((path, stamp))
+    todo = sorted(set(todo))
+    print(f"clang-tidy: {len(todo)} of {len(entries)} files to look at", flush=True)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (path, stamp), result in zip(todo, pool.map(lambda t: tidy(build, t[0]), todo)):
+            if result.returncode == 0:
+                stamp.touch()
+                print(f"  ok {path.relative_to(TOP)}", flush=True)
+            else:
+                failed += 1
+                print(result.stdout, flush=True)
+                if not result.stdout:
+                    print(result.stderr, flush=True)
+    print(f"clang-tidy: {failed} files with complaints")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
