@@ -19,6 +19,11 @@ std::vector<GpuUuid> EventSet::gpus() const {
 
 std::optional<Event> EventSet::next(const World& world) {
   const std::lock_guard lock(mutex_);
+  // Another world was put in place of this one, and counts from the beginning.
+  if (world.next_number <= given_) {
+    given_ = 0;
+    for (Registration& each : registrations_) each.from = 0;
+  }
   for (const Event& event : world.events) {
     if (event.number <= given_) continue;
     const bool wanted = std::ranges::any_of(registrations_, [&](const Registration& each) {

@@ -89,7 +89,15 @@ std::shared_ptr<LiveWorld> Session::live_at(const std::string& path) {
   return live;
 }
 
-abi::Return Session::end() {
+abi::Return Session::end(std::string_view function) {
+  // Also while the driver is unloaded: a session can always be ended.
+  for (std::shared_ptr<LiveWorld> open = live(); open != nullptr;) {
+    const Result<Snapshot> world = open->now();
+    const Verdict verdict = world ? judge(**world, function, {}) : Verdict{};
+    if (!verdict.blocks && verdict.code != abi::kSuccess) return verdict.code;
+    if (!verdict.blocks) break;
+    open->wait(*world, LiveWorld::Time::max());
+  }
   const std::lock_guard lock(mutex_);
   if (references_ == 0) return abi::kUninitialized;
   --references_;

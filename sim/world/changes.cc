@@ -272,7 +272,6 @@ Change load_driver() {
     // A module that is loaded now is the one that is installed now.
     world.driver.loaded = true;
     world.driver.module_version = world.driver.version;
-    ++world.driver.generation;
     for (Gpu& gpu : world.gpus) {
       if (gpu.state != Gpu::State::kOffBus) restart(world, gpu);
     }
@@ -293,7 +292,6 @@ Change reboot(std::string boot_id) {
     world.kernel_log.clear();
     world.driver.loaded = true;
     world.driver.module_version = world.driver.version;
-    ++world.driver.generation;
     for (Gpu& gpu : world.gpus) {
       // Ampere keeps the mode in the card; later ones start without.
       if (gpu.model.architecture > 7) gpu.mig.pending = false;

@@ -114,6 +114,16 @@ TEST(EmitWorld, WritesWhatReadsBackEqual) {
   }
 }
 
+TEST(EmitWorld, NeedsNoModelTable) {
+  for (const BuiltinText& builtin : builtin_texts()) {
+    World world = *builtin_world(builtin.name);
+    for (Gpu& gpu : world.gpus) gpu.model_key.clear();
+    const Result<World> again = parse_world(emit_world(world), "again");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, world) << builtin.name;
+  }
+}
+
 TEST(EmitWorld, KeepsWhatHappened) {
   Result<World> world = all_of({
       raise_xid(0, {.number = 48, .gpu_instance = 1, .compute_instance = 0}),

@@ -28,7 +28,6 @@ struct Driver {
   unsigned cuda_minor = 0;
   bool open_modules = true;
   bool loaded = true;
-  unsigned generation = 0;  // counts the loads; sessions do not outlive one
 
   bool operator==(const Driver&) const = default;
 };
@@ -188,7 +187,7 @@ struct Gpu {
   std::vector<MemoryLimit> memory_limits;
   Vitals vitals;
   State state = State::kPresent;
-  unsigned generation = 0;  // counts resets; a session sees only one of them
+  unsigned generation = 0;  // counts resets and loads; a session sees only one
 
   bool operator==(const Gpu&) const = default;
 };
