@@ -16,6 +16,16 @@ bool overlaps(const Placement& a, const Placement& b) {
   return a.start < b.start + b.size && b.start < a.start + a.size;
 }
 
+// 0 to count-1, those first whose size is greatest; equals keep their order.
+std::vector<std::size_t> largest_first(std::size_t count, const auto& size_of) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return std::pair(size_of(b), a) < std::pair(size_of(a), b);
+  });
+  return order;
+}
+
 std::string known_profiles(const MigTable& table) {
   std::vector<std::string> names;
   for (const GpuInstanceProfile& profile : table.profiles) names.push_back(profile.name);
@@ -81,12 +91,11 @@ Result<ComputeInstance> place_compute(const GpuInstanceProfile& profile,
 Status fill_instance(const Gpu& gpu, const Driver& driver, const WantedInstance& wanted,
                      GpuInstance& instance) {
   const GpuInstanceProfile& profile = *find_profile(gpu.model.mig, instance.profile);
-  std::vector<WantedCompute> all = wanted.compute.value_or(std::vector<WantedCompute>(1));
-  // The largest first, for the same reason as with GPU instances.
-  std::ranges::stable_sort(all, std::ranges::greater(), [](const WantedCompute& each) {
-    return std::pair(each.start.has_value(), each.slices);
-  });
-  for (const WantedCompute& each : all) {
+  const auto all = wanted.compute.value_or(std::vector<WantedCompute>(1));
+  for (const std::size_t i : largest_first(all.size(), [&](std::size_t each) {
+         return std::pair(all[each].start.has_value(), all[each].slices);
+       })) {
+    const WantedCompute& each = all[i];
     Result<ComputeInstance> placed = place_compute(profile, each, instance.compute);
     if (!placed) return placed.error();
     placed->uuid = each.uuid.value_or(mig_uuid(gpu, driver, instance, placed->id));
@@ -135,16 +144,10 @@ Status check_known(const Gpu& gpu, const std::vector<WantedInstance>& wanted) {
 // Given places first, then the largest: what a person lists should fit if it
 // can, whatever the order.
 std::vector<std::size_t> placing_order(const Gpu& gpu, const std::vector<WantedInstance>& wanted) {
-  std::vector<std::size_t> order(wanted.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    const auto rank = [&](std::size_t i) {
-      const GpuInstanceProfile& profile = *find_profile(gpu.model.mig, wanted[i].profile);
-      return std::pair(!wanted[i].start, -static_cast<int>(profile.slices * 16 + profile.size));
-    };
-    return rank(a) < rank(b);
+  return largest_first(wanted.size(), [&](std::size_t i) {
+    const GpuInstanceProfile& profile = *find_profile(gpu.model.mig, wanted[i].profile);
+    return std::pair(wanted[i].start.has_value(), profile.slices * 16 + profile.size);
   });
-  return order;
 }
 
 Status number_devices(std::vector<GpuInstance>& instances) {
