@@ -81,6 +81,7 @@ class Builder {
 
   void build_driver() {
     built_.settings.driver.container_root = from_.text("driver-root-ctr-path");
+    built_.settings.driver.call_patience = from_.duration("driver-call-timeout");
     const std::string& discovery = from_.text("device-discovery-strategy");
     if (discovery == "tegra" || discovery == "wsl") {
       complain("device-discovery-strategy",
@@ -177,10 +178,7 @@ class Builder {
 
   void build_health() {
     HealthOptions& health = built_.settings.health;
-    const Value& interval = from_.at("health-check-interval").value;
-    if (const auto* held = std::get_if<std::chrono::milliseconds>(&interval)) {
-      health.interval = *held;
-    }
+    health.interval = from_.duration("health-check-interval");
     const Result<XidPolicy> policy = parse_xid_policy(from_.text("DP_DISABLE_HEALTHCHECKS"),
                                                       from_.text("DP_ENABLE_HEALTHCHECKS"));
     if (policy) {

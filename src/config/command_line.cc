@@ -10,6 +10,9 @@
 namespace tranche {
 namespace {
 
+// A command line of nothing but wrong words should not become a page.
+constexpr std::size_t kMostProblems = 20;
+
 struct Word {
   std::string dashed_name;  // as written, "--x"
   std::string name;
@@ -33,7 +36,7 @@ class Parser {
   explicit Parser(const std::vector<std::string>& arguments) : arguments_(arguments) {}
 
   CommandLine parse() {
-    while (next_ < arguments_.size()) {
+    while (next_ < arguments_.size() && line_.problems.size() < kMostProblems) {
       const std::string& argument = arguments_[next_++];
       if (argument == "--") {
         line_.positionals.insert(line_.positionals.end(),
@@ -80,9 +83,11 @@ class Parser {
   }
 
   void take_request(const Word& word) {
-    const auto wanted = parse_go_bool(word.value.value_or("true"));
-    if (!wanted)
-      complain(word.dashed_name + ": expected true or false, found '" + brief(*word.value) + "'");
+    const std::string value = word.value.value_or("true");
+    const auto wanted = parse_go_bool(value);
+    if (!wanted) {
+      complain(word.dashed_name + ": expected true or false, found '" + brief(value) + "'");
+    }
     (word.name == "version" ? line_.wants_version : line_.wants_help) = wanted.value_or(false);
   }
 

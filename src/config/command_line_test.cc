@@ -80,6 +80,10 @@ TEST(CommandLine, NamesTheFlagThatWasMeant) {
                           HasSubstr("--zzzzzzzz: unknown flag")));
 }
 
+TEST(CommandLine, StopsAtTwentyProblems) {
+  EXPECT_EQ(parse_command_line(std::vector<std::string>(1000, "--nope")).problems.size(), 20U);
+}
+
 TEST(CommandLine, RefusesWhatIsNoFlagSyntax) {
   for (const char* argument : {"---v=1", "--=1", "-=", "-=x"}) {
     EXPECT_THAT(parse_command_line({argument}).problems, ElementsAre(HasSubstr("bad flag syntax")))

@@ -24,6 +24,7 @@ namespace {
 
 // Far above what any configuration needs (its own depth is 5).
 constexpr std::size_t kMostDepth = 32;
+constexpr const char* kTooDeep = "nested deeper than 32 levels";
 // Counts aliases as often as they are used, so that no small file grows large.
 constexpr std::size_t kMostNodes = 1U << 16U;
 
@@ -69,9 +70,9 @@ bool has_its_quote(std::string_view text, std::size_t position) {
   if (position >= text.size() || (text[position] != '"' && text[position] != '\'')) return true;
   const char quote = text[position];
   for (std::size_t i = position + 1; i < text.size(); ++i) {
-    if (text[i] == '\\' && quote == '"') {
-      ++i;
-    } else if (text[i] == quote && quote == '\'' && text.substr(i + 1).starts_with(quote)) {
+    const bool escaped = text[i] == '\\' && quote == '"';
+    const bool doubled = text[i] == quote && quote == '\'' && text.substr(i + 1).starts_with(quote);
+    if (escaped || doubled) {
       ++i;
     } else if (text[i] == quote) {
       return true;
@@ -80,10 +81,21 @@ bool has_its_quote(std::string_view text, std::size_t position) {
   return false;
 }
 
-std::size_t count_nodes(const Node& node) {
-  std::size_t count = 1;
-  for (const Node& item : node.items) count += count_nodes(item);
-  return count;
+struct Extent {
+  std::size_t nodes = 1;
+  std::size_t depth = 0;  // of lists and maps
+};
+
+Extent extent_of(const ConfigNode& node) {
+  Extent extent;
+  for (const ConfigNode& item : node.items) {
+    const Extent inner = extent_of(item);
+    extent.nodes += inner.nodes;
+    extent.depth = std::max(extent.depth, inner.depth);
+  }
+  const bool is_branch = node.kind == NodeKind::kList || node.kind == NodeKind::kMap;
+  if (is_branch) ++extent.depth;
+  return extent;
 }
 
 // Builds the tree from yaml-cpp's events. After the first problem the events
@@ -93,7 +105,7 @@ class TreeBuilder : public YAML::EventHandler {
   using Mark = YAML::Mark;
 
   const std::optional<Problem>& problem() const { return problem_; }
-  Node take_root() { return std::move(root_); }
+  ConfigNode take_root() { return std::move(root_); }
   // Where the last scalar began; only that one can lack its closing quote.
   const Mark& last_scalar() const { return last_scalar_; }
 
@@ -110,8 +122,9 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     last_scalar_ = mark;
     if (!admit(mark, 1) || !admit_tag(mark, tag)) return;
-    if (!is_plain_text(value))
+    if (!is_plain_text(value)) {
       return fail(mark, "a text must be on one line, without control characters");
+    }
     // "!" stands for quotes and block texts.
     const bool quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
     complete({.kind = NodeKind::kScalar, .text = value, .quoted = quoted, .line = line_of(mark)},
@@ -122,8 +135,10 @@ class TreeBuilder : public YAML::EventHandler {
     if (problem_) return;
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) return fail(mark, "an alias that is part of what it stands for");
-    if (!admit(mark, count_nodes(found->second))) return;
-    Node copy = found->second;
+    const Extent extent = extent_of(found->second);
+    if (!admit(mark, extent.nodes)) return;
+    if (stack_.size() + extent.depth > kMostDepth) return fail(mark, kTooDeep);
+    ConfigNode copy = found->second;
     copy.line = line_of(mark);
     complete(std::move(copy), 0);
   }
@@ -142,7 +157,7 @@ class TreeBuilder : public YAML::EventHandler {
 
  private:
   struct Open {
-    Node node;
+    ConfigNode node;
     YAML::anchor_t anchor = 0;
     bool has_key = false;  // a map whose last key waits for its value
   };
@@ -173,7 +188,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open(const Mark& mark, const std::string& tag, YAML::anchor_t anchor, NodeKind kind) {
     if (!admit(mark, 1) || !admit_tag(mark, tag)) return;
-    if (stack_.size() >= kMostDepth) return fail(mark, "nested deeper than 32 levels");
+    if (stack_.size() >= kMostDepth) return fail(mark, kTooDeep);
     stack_.push_back({.node = {.kind = kind, .line = line_of(mark)}, .anchor = anchor});
   }
 
@@ -186,9 +201,9 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   // A finished node goes to what is open around it.
-  void complete(Node node, YAML::anchor_t anchor) {
+  void complete(ConfigNode node, YAML::anchor_t anchor) {
     if (anchor != 0) {
-      nodes_ += count_nodes(node);
+      nodes_ += extent_of(node).nodes;
       if (nodes_ > kMostNodes) return fail(node.line, "more than 65536 values behind anchors");
       anchors_[anchor] = node;
     }
@@ -211,8 +226,8 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   // `<<: *other`: takes over the keys of another map that are not here.
-  void merge(Node& map) {
-    Node merged = {.kind = NodeKind::kMap, .line = map.line};
+  void merge(ConfigNode& map) {
+    ConfigNode merged = {.kind = NodeKind::kMap, .line = map.line};
     std::set<std::string> own;
     for (const NodeKey& key : map.keys) own.insert(key.text);
     if (!own.contains("<<")) return;
@@ -227,17 +242,19 @@ class TreeBuilder : public YAML::EventHandler {
     map = std::move(merged);
   }
 
-  void merge_from(const Node& source, std::set<std::string>& own, Node& target) {
+  void merge_from(const ConfigNode& source, std::set<std::string>& own, ConfigNode& target) {
     if (source.kind == NodeKind::kList) {
-      for (const Node& item : source.items) {
-        if (item.kind != NodeKind::kMap)
+      for (const ConfigNode& item : source.items) {
+        if (item.kind != NodeKind::kMap) {
           return fail(item.line, "<< takes sections, found " + describe(item));
+        }
         merge_from(item, own, target);
       }
       return;
     }
-    if (source.kind != NodeKind::kMap)
+    if (source.kind != NodeKind::kMap) {
       return fail(source.line, "<< takes a section, found " + describe(source));
+    }
     for (std::size_t i = 0; i < source.keys.size(); ++i) {
       if (!own.insert(source.keys[i].text).second) continue;
       target.keys.push_back(source.keys[i]);
@@ -246,16 +263,16 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   std::optional<Problem> problem_;
-  Node root_;
+  ConfigNode root_;
   std::vector<Open> stack_;
-  std::map<YAML::anchor_t, Node> anchors_;
+  std::map<YAML::anchor_t, ConfigNode> anchors_;
   std::size_t nodes_ = 0;
   unsigned documents_ = 0;
   Mark last_scalar_;
 };
 
 // The tree, in `root`, or what is wrong with the text.
-std::optional<Problem> build_tree(std::string_view text, Node& root) {
+std::optional<Problem> build_tree(std::string_view text, ConfigNode& root) {
   TreeBuilder builder;
   try {
     std::istringstream stream{std::string(text)};
@@ -286,9 +303,9 @@ std::optional<Problem> build_tree(std::string_view text, Node& root) {
 
 }  // namespace
 
-Result<Node> parse_document(const ConfigText& file) {
+Result<ConfigNode> parse_document(const ConfigText& file) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  Node root;
+  ConfigNode root;
   std::optional<Problem> problem = check_characters(file.content);
   if (!problem) {
     std::string_view text = file.content;

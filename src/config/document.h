@@ -29,16 +29,16 @@ struct NodeKey {
   bool operator==(const NodeKey&) const = default;
 };
 
-struct Node {
+struct ConfigNode {
   NodeKind kind = NodeKind::kNull;
-  std::string text;           // of a scalar
-  bool quoted = false;        // a scalar that is text, whatever it looks like
-  unsigned line = 0;          // from 1
-  std::vector<NodeKey> keys;  // of a map: keys[i] belongs to items[i]
-  std::vector<Node> items;    // of a list or a map
-  std::string remark;         // printed behind it; never read from a file
+  std::string text;               // of a scalar
+  bool quoted = false;            // a scalar that is text, whatever it looks like
+  unsigned line = 0;              // from 1
+  std::vector<NodeKey> keys;      // of a map: keys[i] belongs to items[i]
+  std::vector<ConfigNode> items;  // of a list or a map
+  std::string remark;             // printed behind it; never read from a file
 
-  bool operator==(const Node&) const = default;
+  bool operator==(const ConfigNode&) const = default;
 };
 
 constexpr std::size_t kMostDocumentBytes = 1U << 20U;
@@ -46,23 +46,23 @@ constexpr std::size_t kMostDocumentBytes = 1U << 20U;
 // An empty file is a null node. Anchors, aliases and merge keys (`<<`) are
 // resolved. An error begins with the path, and the line where one is to blame:
 // "config.yaml:3: ".
-Result<Node> parse_document(const ConfigText& file);
+Result<ConfigNode> parse_document(const ConfigText& file);
 
 // What a scalar without quotes is taken for, by the rules of YAML 1.1 that
 // NVIDIA's plugin follows.
 enum class ScalarKind { kText, kBool, kInteger, kFloat };
-ScalarKind scalar_kind(const Node& scalar);
+ScalarKind scalar_kind(const ConfigNode& scalar);
 
 // true, yes, on and y; false, no, off and n; only for scalars of kind kBool.
-bool scalar_truth(const Node& scalar);
+bool scalar_truth(const ConfigNode& scalar);
 
 // "a list", "the text \"5\"", "the number 5": for messages.
-std::string describe(const Node& node);
+std::string describe(const ConfigNode& node);
 
 // The item with this key; null when there is none. The first of repeated ones.
-const Node* find_item(const Node& map, std::string_view key);
+const ConfigNode* find_item(const ConfigNode& map, std::string_view key);
 
 // The line of a key; that of the map when it has no such key.
-unsigned key_line(const Node& map, std::string_view key);
+unsigned key_line(const ConfigNode& map, std::string_view key);
 
 }  // namespace tranche

@@ -10,10 +10,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-Result<Node> parse(const std::string& text) { return parse_document({"f.yaml", text}); }
+Result<ConfigNode> parse(const std::string& text) { return parse_document({"f.yaml", text}); }
 
 std::string problem_in(const std::string& text) {
-  const Result<Node> root = parse(text);
+  const Result<ConfigNode> root = parse(text);
   return root ? "parsed" : root.error().message;
 }
 
@@ -25,7 +25,7 @@ std::string repeated(const std::string& part, std::size_t bytes) {
 }
 
 TEST(Document, KeepsLinesOrderAndRepeatedKeys) {
-  const Node root = *parse("a: 1\nb:\n  - x\n  - 'y'\na: 2\n");
+  const ConfigNode root = *parse("a: 1\nb:\n  - x\n  - 'y'\na: 2\n");
   ASSERT_EQ(root.kind, NodeKind::kMap);
   EXPECT_EQ(root.keys, (std::vector<NodeKey>{{"a", 1}, {"b", 2}, {"a", 5}}));
   ASSERT_EQ(root.items[1].items.size(), 2U);
@@ -38,7 +38,8 @@ TEST(Document, KeepsLinesOrderAndRepeatedKeys) {
 }
 
 TEST(Document, ReadsJsonWithTabs) {
-  const Node root = *parse("{\n\t\"a\":\t[1, \"x\\/\\u00e9\"],\n\t\"b\": null, \"c\":{}\n}\n");
+  const ConfigNode root =
+      *parse("{\n\t\"a\":\t[1, \"x\\/\\u00e9\"],\n\t\"b\": null, \"c\":{}\n}\n");
   EXPECT_EQ(root.keys, (std::vector<NodeKey>{{"a", 2}, {"b", 3}, {"c", 3}}));
   EXPECT_EQ(root.items[0].items[1].text, "x/\u00E9");
   EXPECT_EQ(root.items[1].kind, NodeKind::kNull);
@@ -48,14 +49,14 @@ TEST(Document, ReadsJsonWithTabs) {
 TEST(Document, TakesAnEmptyFileForNothing) {
   for (const char* text :
        {"", "\n", "# nothing\n", "---\n", "~\n", "\xEF\xBB\xBF", "null", " ", "\t"}) {
-    const Result<Node> root = parse(text);
+    const Result<ConfigNode> root = parse(text);
     ASSERT_TRUE(root) << root.error().message;
     EXPECT_EQ(root->kind, NodeKind::kNull) << text;
   }
 }
 
 TEST(Document, ReadsAByteOrderMarkAndWindowsLineEnds) {
-  const Node root = *parse(
+  const ConfigNode root = *parse(
       "\xEF\xBB\xBF"
       "a: 1\r\nb:\r\n  c: d\r\n");
   EXPECT_EQ(root.keys, (std::vector<NodeKey>{{"a", 1}, {"b", 2}}));
@@ -63,7 +64,7 @@ TEST(Document, ReadsAByteOrderMarkAndWindowsLineEnds) {
 }
 
 TEST(Document, ResolvesAliasesAndMergeKeys) {
-  const Node root = *parse(
+  const ConfigNode root = *parse(
       "base: &base {x: 1, y: 2}\n"
       "copy: *base\n"
       "more:\n"
@@ -72,11 +73,11 @@ TEST(Document, ResolvesAliasesAndMergeKeys) {
       "both:\n"
       "  <<: [{z: 5, x: 6}, *base]\n");
   EXPECT_EQ(find_item(*find_item(root, "copy"), "y")->text, "2");
-  const Node& more = *find_item(root, "more");
+  const ConfigNode& more = *find_item(root, "more");
   EXPECT_EQ(more.keys.size(), 2U);
   EXPECT_EQ(find_item(more, "x")->text, "1");
   EXPECT_EQ(find_item(more, "y")->text, "3");
-  const Node& both = *find_item(root, "both");
+  const ConfigNode& both = *find_item(root, "both");
   EXPECT_EQ(find_item(both, "x")->text, "6");
   EXPECT_EQ(find_item(both, "y")->text, "2");
   EXPECT_EQ(find_item(both, "z")->text, "5");
@@ -102,7 +103,7 @@ TEST(Document, TellsWhatAScalarIs) {
   }
   for (const char* text : {"1g.5gb", "0:1", "5s", "'5'", "\"true\"", "!!str 5", "tru", "1.2.3",
                            "e3", "07:00.0", "10.0.0.1", "1-2", "_1", ".", "-", "0xyz", "GPU-1"}) {
-    const Result<Node> list = parse(std::string("[") + text + "]");
+    const Result<ConfigNode> list = parse(std::string("[") + text + "]");
     ASSERT_TRUE(list) << text;
     EXPECT_EQ(scalar_kind(list->items.at(0)), ScalarKind::kText) << text;
   }
@@ -182,6 +183,9 @@ TEST(Document, RefusesDepth) {
   for (std::size_t i = 0; i < 40; ++i) block += std::string(i, ' ') + "a:\n";
   EXPECT_THAT(problem_in(block), HasSubstr("32 levels"));
   EXPECT_TRUE(parse(std::string(32, '[') + std::string(32, ']')));
+  const std::string twenty = std::string(20, '[') + "x" + std::string(20, ']');
+  const std::string around = std::string(20, '[') + "*a" + std::string(20, ']');
+  EXPECT_THAT(problem_in("a: &a " + twenty + "\nb: " + around + "\n"), HasSubstr("32 levels"));
 }
 
 TEST(Document, RefusesSize) {
@@ -199,7 +203,7 @@ TEST(Document, ComesToAnEndWithManyOfAnything) {
         "a",    "a ",      "a\n",   "a: ",       "a: b\n", "a:\n ",    "\"a\":",   "\"a\" ",  "[],",
         "{},",  "[a],",    "\\",    "\"\\u0041", "<<: ",   "<<: {}\n", "- &a a\n", "a: &b\n", "\r",
         "\r\n", "- - -\n", "{a: [", "@",         "`"}) {
-    const Result<Node> root = parse(repeated(part, 1U << 17U));
+    const Result<ConfigNode> root = parse(repeated(part, 1U << 17U));
     EXPECT_LE(root ? root->items.size() : 0, 65536U) << part;
   }
 }
@@ -215,7 +219,7 @@ TEST(Document, SurvivesTruncationAtEveryByteAndEveryByteReplaced) {
          {'\0', '\xFF', '[', '{', '*', '&', '"', '\'', ':', '-', '\n', '\t', '%', '!'}) {
       std::string changed = good;
       changed[i] = c;
-      const Result<Node> root = parse(changed);
+      const Result<ConfigNode> root = parse(changed);
       const bool is_text = c != '\0' && c != '\xFF';
       EXPECT_TRUE(is_text || !root) << i;
     }

@@ -13,20 +13,20 @@
 namespace tranche {
 namespace {
 
-Node text_node(const std::string& text) {
+ConfigNode text_node(const std::string& text) {
   return {.kind = NodeKind::kScalar, .text = text, .quoted = true};
 }
 // A boolean or a number.
-Node bare_node(const std::string& text) { return {.kind = NodeKind::kScalar, .text = text}; }
+ConfigNode bare_node(const std::string& text) { return {.kind = NodeKind::kScalar, .text = text}; }
 
-void put(Node& map, const std::string& key, Node value) {
+void put(ConfigNode& map, const std::string& key, ConfigNode value) {
   map.keys.push_back({key, 0});
   map.items.push_back(std::move(value));
 }
 
 // The section below `root` with this path, made where it is not there yet.
-Node& section_at(Node& root, std::string_view path) {
-  Node* section = &root;
+ConfigNode& section_at(ConfigNode& root, std::string_view path) {
+  ConfigNode* section = &root;
   if (path.empty()) return *section;
   for (const std::string& name : split(path, '.')) {
     if (find_item(*section, name) == nullptr) put(*section, name, {.kind = NodeKind::kMap});
@@ -36,8 +36,8 @@ Node& section_at(Node& root, std::string_view path) {
   return *section;
 }
 
-Node list_node(const FlagSpec& flag, const std::vector<std::string>& words) {
-  Node list{.kind = NodeKind::kList};
+ConfigNode list_node(const FlagSpec& flag, const std::vector<std::string>& words) {
+  ConfigNode list{.kind = NodeKind::kList};
   const bool numbers = flag.type == ValueType::kNumberList;
   for (const std::string& word : words) {
     list.items.push_back(numbers ? bare_node(word) : text_node(word));
@@ -45,7 +45,7 @@ Node list_node(const FlagSpec& flag, const std::vector<std::string>& words) {
   return list;
 }
 
-Node value_node(const FlagSpec& flag, const Value& value) {
+ConfigNode value_node(const FlagSpec& flag, const Value& value) {
   if (const auto* words = std::get_if<std::vector<std::string>>(&value)) {
     return list_node(flag, *words);
   }
@@ -53,13 +53,13 @@ Node value_node(const FlagSpec& flag, const Value& value) {
   return bare ? bare_node(show(value)) : text_node(show(value));
 }
 
-Node devices_node(const DeviceSelection& devices) {
+ConfigNode devices_node(const DeviceSelection& devices) {
   if (const auto* first = std::get_if<FirstDevices>(&devices)) {
     return bare_node(std::to_string(first->count));
   }
   const auto* listed = std::get_if<std::vector<DeviceRef>>(&devices);
   if (listed == nullptr) return text_node("all");
-  Node list{.kind = NodeKind::kList};
+  ConfigNode list{.kind = NodeKind::kList};
   for (const DeviceRef& device : *listed) {
     const bool is_index = std::holds_alternative<GpuIndex>(device);
     list.items.push_back(is_index ? bare_node(to_text(device)) : text_node(to_text(device)));
@@ -73,8 +73,8 @@ class TreeMaker {
     for (const Provenance& setting : loaded.provenance) by_key_.emplace(setting.key, &setting);
   }
 
-  Node make() {
-    Node root{.kind = NodeKind::kMap};
+  ConfigNode make() {
+    ConfigNode root{.kind = NodeKind::kMap};
     put(root, "version", text_node("v1"));
     const Schema schema;
     for (const KeySpec& key : schema.keys()) {
@@ -92,19 +92,20 @@ class TreeMaker {
     return found == by_key_.end() ? "" : found->second->origin.text;
   }
 
-  void put_setting(Node& root, const KeySpec& key) const {
+  void put_setting(ConfigNode& root, const KeySpec& key) const {
     const auto found = by_key_.find(key.path);
     if (found == by_key_.end()) return;
-    Node node = value_node(*key.flag, found->second->value);
+    ConfigNode node = value_node(*key.flag, found->second->value);
     node.remark = found->second->origin.text;
     put(section_at(root, parent_path(key.path)), std::string(last_name(key.path)), std::move(node));
   }
 
-  void put_rules(Node& root, const std::string& name, const std::vector<NameRule>& rules) const {
+  void put_rules(ConfigNode& root, const std::string& name,
+                 const std::vector<NameRule>& rules) const {
     if (rules.empty()) return;
-    Node list{.kind = NodeKind::kList};
+    ConfigNode list{.kind = NodeKind::kList};
     for (std::size_t i = 0; i < rules.size(); ++i) {
-      Node row{.kind = NodeKind::kMap};
+      ConfigNode row{.kind = NodeKind::kMap};
       put(row, "pattern", text_node(rules[i].pattern));
       put(row, "name", text_node(rules[i].name.text));
       row.items.front().remark = origin_of("resources." + name + "[" + std::to_string(i) + "]");
@@ -113,13 +114,13 @@ class TreeMaker {
     put(section_at(root, "resources"), name, std::move(list));
   }
 
-  void put_replications(Node& root) const {
+  void put_replications(ConfigNode& root) const {
     const SharingPolicy& policy = loaded_.settings.sharing;
     if (policy.replications.empty()) return;
-    Node list{.kind = NodeKind::kList};
+    ConfigNode list{.kind = NodeKind::kList};
     for (std::size_t i = 0; i < policy.replications.size(); ++i) {
       const Replication& replication = policy.replications[i];
-      Node row{.kind = NodeKind::kMap};
+      ConfigNode row{.kind = NodeKind::kMap};
       put(row, "name", text_node(replication.resource.text));
       row.items.front().remark =
           origin_of("sharing.timeSlicing.resources[" + std::to_string(i) + "]");
@@ -128,7 +129,7 @@ class TreeMaker {
       put(row, "replicas", bare_node(std::to_string(replication.replicas)));
       list.items.push_back(std::move(row));
     }
-    Node& section = section_at(root, "sharing.timeSlicing");
+    ConfigNode& section = section_at(root, "sharing.timeSlicing");
     const std::string fail = "failRequestsGreaterThanOne";
     put(section, fail, bare_node(policy.fail_requests_greater_than_one ? "true" : "false"));
     section.items.back().remark = origin_of("sharing.timeSlicing." + fail);
@@ -136,12 +137,12 @@ class TreeMaker {
   }
 
   const Loaded& loaded_;
-  std::map<std::string, const Provenance*> by_key_;
+  std::map<std::string_view, const Provenance*> by_key_;
 };
 
 }  // namespace
 
-Node effective_tree(const Loaded& loaded) { return TreeMaker(loaded).make(); }
+ConfigNode effective_tree(const Loaded& loaded) { return TreeMaker(loaded).make(); }
 
 std::vector<Provenance> outside_the_file(const Loaded& loaded) {
   std::vector<Provenance> found;

@@ -13,7 +13,7 @@
 namespace tranche {
 
 // Remarks say where values came from.
-Node effective_tree(const Loaded& loaded);
+ConfigNode effective_tree(const Loaded& loaded);
 
 // The settings that the file cannot have, without those that have no effect
 // and were not given.

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const Node& node) {
+Json to_json(const ConfigNode& node) {
   if (node.kind == NodeKind::kMap) {
     Json object = Json::object();
     for (std::size_t i = 0; i < node.keys.size(); ++i) {
@@ -21,7 +21,7 @@ Json to_json(const Node& node) {
   }
   if (node.kind == NodeKind::kList) {
     Json array = Json::array();
-    for (const Node& item : node.items) array.push_back(to_json(item));
+    for (const ConfigNode& item : node.items) array.push_back(to_json(item));
     return array;
   }
   if (node.quoted) return node.text;

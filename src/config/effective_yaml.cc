@@ -26,7 +26,7 @@ bool is_plain_word(const std::string& text) {
          scalar_kind({.kind = NodeKind::kScalar, .text = text}) == ScalarKind::kText;
 }
 
-std::string scalar(const Node& node) {
+std::string scalar(const ConfigNode& node) {
   if (!node.quoted || is_plain_word(node.text)) return node.text;
   std::string quoted = "\"";
   for (const char c : node.text) {
@@ -40,7 +40,7 @@ class YamlWriter {
  public:
   std::string take() { return std::move(out_); }
 
-  void write_map(const Node& map, std::size_t indent) {
+  void write_map(const ConfigNode& map, std::size_t indent) {
     for (std::size_t i = 0; i < map.keys.size(); ++i) {
       // The first key of a row stands behind the row's dash.
       const std::string margin = i == 0 && at_dash_ ? "" : std::string(indent, ' ');
@@ -64,7 +64,7 @@ class YamlWriter {
     line_.clear();
   }
 
-  void write_entry(const std::string& start, const Node& value, std::size_t indent) {
+  void write_entry(const std::string& start, const ConfigNode& value, std::size_t indent) {
     if (value.kind == NodeKind::kMap) {
       write_line(start, value.remark);
       write_map(value, indent + 2);
@@ -78,21 +78,21 @@ class YamlWriter {
     }
   }
 
-  static bool has_rows(const Node& list) {
+  static bool has_rows(const ConfigNode& list) {
     return !list.items.empty() && list.items.front().kind == NodeKind::kMap;
   }
 
-  void write_rows(const Node& list, std::size_t indent) {
-    for (const Node& row : list.items) {
+  void write_rows(const ConfigNode& list, std::size_t indent) {
+    for (const ConfigNode& row : list.items) {
       line_ = std::string(indent, ' ') + "- ";
       at_dash_ = true;
       write_map(row, indent + 2);
     }
   }
 
-  static std::string flow(const Node& list) {
+  static std::string flow(const ConfigNode& list) {
     std::string text = "[";
-    for (const Node& item : list.items) {
+    for (const ConfigNode& item : list.items) {
       if (&item != &list.items.front()) text += ", ";
       text += scalar(item);
     }

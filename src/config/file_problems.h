@@ -5,7 +5,7 @@
 // Not thread-safe: belongs to one reading of one file.
 #pragma once
 
-#include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@ class FileProblems {
 
   // `key` as a person would write it: "sharing.timeSlicing.resources[0].name".
   void add(unsigned line, const std::string& key, const std::string& what) {
-    found_.emplace_back(line, sentence(line, key, what));
+    found_.emplace(line, sentence(line, key, what));
   }
   void remark(unsigned line, const std::string& key, const std::string& what) {
     remarks_.push_back(sentence(line, key, what));
@@ -30,10 +30,8 @@ class FileProblems {
   bool empty() const { return found_.empty(); }
   // In the file's order.
   std::vector<std::string> sorted() const {
-    auto found = found_;
-    std::ranges::stable_sort(found, {}, [](const auto& problem) { return problem.first; });
     std::vector<std::string> sentences;
-    for (auto& [line, text] : found) sentences.push_back(std::move(text));
+    for (const auto& [line, text] : found_) sentences.push_back(text);
     return sentences;
   }
   const std::vector<std::string>& remarks() const { return remarks_; }
@@ -44,7 +42,7 @@ class FileProblems {
   }
 
   std::string path_;
-  std::vector<std::pair<unsigned, std::string>> found_;
+  std::multimap<unsigned, std::string> found_;  // by line; those of one line as they came
   std::vector<std::string> remarks_;
 };
 

@@ -13,16 +13,16 @@ namespace tranche {
 namespace {
 
 struct Found {
-  const Node* value = nullptr;
+  const ConfigNode* value = nullptr;
   unsigned line = 0;  // of the key
 };
 
 // What lies at "flags.plugin.passDeviceSpecs"; no value when it is not given.
-Found find_path(const Node& root, std::string_view path) {
+Found find_path(const ConfigNode& root, std::string_view path) {
   Found found{&root, root.line};
   for (const std::string& name : split(path, '.')) {
-    const Node& map = *found.value;
-    const Node* item = map.kind == NodeKind::kMap ? find_item(map, name) : nullptr;
+    const ConfigNode& map = *found.value;
+    const ConfigNode* item = map.kind == NodeKind::kMap ? find_item(map, name) : nullptr;
     if (item == nullptr || item->kind == NodeKind::kNull) return {};
     found = {item, map.keys[static_cast<std::size_t>(item - map.items.data())].line};
   }
@@ -31,10 +31,10 @@ Found find_path(const Node& root, std::string_view path) {
 
 // The words that the value would have on the command line; nothing when it is
 // not of the setting's type, which shape.h has complained about.
-std::optional<std::vector<std::string>> words_of(const FlagSpec& flag, const Node& node) {
+std::optional<std::vector<std::string>> words_of(const FlagSpec& flag, const ConfigNode& node) {
   if (flag.is_list() && node.kind == NodeKind::kList) {
     std::vector<std::string> words;
-    for (const Node& item : node.items) {
+    for (const ConfigNode& item : node.items) {
       if (item.kind != NodeKind::kScalar) return std::nullopt;
       words.push_back(item.text);
     }
@@ -50,7 +50,7 @@ std::optional<std::vector<std::string>> words_of(const FlagSpec& flag, const Nod
   return std::vector<std::string>{node.text};
 }
 
-void read_values(const Node& root, FileContent& content, FileProblems& problems) {
+void read_values(const ConfigNode& root, FileContent& content, FileProblems& problems) {
   for (const FlagSpec& flag : flag_table()) {
     if (flag.key.empty()) continue;
     const Found found = find_path(root, flag.key);
@@ -67,7 +67,7 @@ void read_values(const Node& root, FileContent& content, FileProblems& problems)
   }
 }
 
-void check_version(const Node& root, FileProblems& problems) {
+void check_version(const ConfigNode& root, FileProblems& problems) {
   const Found version = find_path(root, "version");
   if (version.value == nullptr || version.value->kind != NodeKind::kScalar) return;
   const std::string& text = version.value->text;
@@ -81,7 +81,7 @@ void check_version(const Node& root, FileProblems& problems) {
 FileContent read_config(const ConfigText& file) {
   FileContent content;
   FileProblems problems(file.path);
-  const Result<Node> root = parse_document(file);
+  const Result<ConfigNode> root = parse_document(file);
   if (!root) {
     content.problems.push_back(root.error().message);
     return content;

@@ -42,15 +42,15 @@ struct FlagSpec {
   std::string_view name;  // without dashes; empty: environment only
   std::array<std::string_view, 2> aliases = {};
   std::array<std::string_view, 2> environment = {};  // the first that is set wins
-  std::string_view key = {};                         // in the file; empty: not in the file
+  std::string_view key;                              // in the file; empty: not in the file
   ValueType type = ValueType::kText;
-  std::string_view fallback = {};       // the default, written as on the command line
-  std::string_view fallback_note = {};  // said in place of a default that is not a constant
-  std::string_view allowed = {};        // words with commas; empty: anything of the type
-  std::string_view refused = {};        // words that are understood, but not served when in effect
-  std::string_view complaint = {};      // NVIDIA's words before a value that is not allowed
   FlagGroup group = FlagGroup::kAgent;
-  std::string_view help = {};
+  std::string_view fallback;       // the default, written as on the command line
+  std::string_view fallback_note;  // said in place of a default that is not a constant
+  std::string_view allowed;        // words with commas; empty: anything of the type
+  std::string_view refused;        // words that are understood, but not served when in effect
+  std::string_view complaint;      // NVIDIA's words before a value that is not allowed
+  std::string_view help;
 
   // What the setting is called where no source is meant: its flag, or the
   // variable of one that has no flag.

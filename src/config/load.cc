@@ -63,7 +63,7 @@ class Resolver {
       if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
         items.insert(items.end(), list->begin(), list->end());
         value = items;
-        if (setting) text = setting->origin.text + " " + text;
+        if (setting) text.insert(0, setting->origin.text + " ");
       }
       setting = Setting{&flag, std::move(value), {OriginKind::kFlag, std::move(text)}};
     }

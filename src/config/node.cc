@@ -59,16 +59,16 @@ bool is_odd_number(std::string_view text) {
 
 }  // namespace
 
-ScalarKind scalar_kind(const Node& scalar) {
+ScalarKind scalar_kind(const ConfigNode& scalar) {
   if (scalar.quoted) return ScalarKind::kText;
   if (is_in(kTrue, scalar.text) || is_in(kFalse, scalar.text)) return ScalarKind::kBool;
   if (is_integer(scalar.text)) return ScalarKind::kInteger;
   return is_odd_number(scalar.text) ? ScalarKind::kFloat : ScalarKind::kText;
 }
 
-bool scalar_truth(const Node& scalar) { return is_in(kTrue, scalar.text); }
+bool scalar_truth(const ConfigNode& scalar) { return is_in(kTrue, scalar.text); }
 
-std::string describe(const Node& node) {
+std::string describe(const ConfigNode& node) {
   switch (node.kind) {
     case NodeKind::kNull: return "nothing";
     case NodeKind::kList: return "a list";
@@ -84,14 +84,14 @@ std::string describe(const Node& node) {
   return "the text \"" + brief(node.text) + "\"";
 }
 
-const Node* find_item(const Node& map, std::string_view key) {
+const ConfigNode* find_item(const ConfigNode& map, std::string_view key) {
   for (std::size_t i = 0; i < map.keys.size(); ++i) {
     if (map.keys[i].text == key) return &map.items[i];
   }
   return nullptr;
 }
 
-unsigned key_line(const Node& map, std::string_view key) {
+unsigned key_line(const ConfigNode& map, std::string_view key) {
   const auto found = std::ranges::find(map.keys, key, &NodeKey::text);
   return found == map.keys.end() ? map.line : found->line;
 }

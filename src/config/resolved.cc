@@ -34,12 +34,16 @@ const std::vector<std::string>& Resolved::list(std::string_view title) const {
   return get_or_abort<std::vector<std::string>>(at(title).value);
 }
 
+std::chrono::milliseconds Resolved::duration(std::string_view title) const {
+  return get_or_abort<std::chrono::milliseconds>(at(title).value);
+}
+
 void Resolved::replace(std::string_view title, Value value, const std::string& reason) {
-  for (Setting& setting : settings_) {
-    if (setting.flag->title() != title) continue;
-    setting.value = std::move(value);
-    setting.origin.text += " (" + reason + ")";
-  }
+  const auto found = std::ranges::find_if(
+      settings_, [&](const Setting& setting) { return setting.flag->title() == title; });
+  if (found == settings_.end()) std::abort();
+  found->value = std::move(value);
+  found->origin.text += " (" + reason + ")";
 }
 
 std::string where(const Setting& setting) {

@@ -4,6 +4,7 @@
 // has been applied. Not thread-safe while it is changed.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ class Resolved {
   bool truth(std::string_view title) const;
   const std::string& text(std::string_view title) const;
   const std::vector<std::string>& list(std::string_view title) const;
+  std::chrono::milliseconds duration(std::string_view title) const;
 
   // Puts what a default follows from in its place.
   void replace(std::string_view title, Value value, const std::string& reason);

@@ -2,7 +2,6 @@
 #include "config/schema.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace tranche {
 namespace {
@@ -21,89 +20,85 @@ KeyKind kind_of(ValueType type) {
   return KeyKind::kText;
 }
 
+using enum KeyKind;
+constexpr KeyOwner kOther = KeyOwner::kOtherProgram;
+
 // What is no flag of ours, in the file's order. Keys of flags are put in
 // behind the section that they lie in.
-std::vector<KeySpec> structure() {
-  using enum KeyKind;
-  constexpr KeyOwner kOther = KeyOwner::kOtherProgram;
-  return {
-      {.path = "version", .fallback = "v1", .help = "The format of the file: v1."},
-      {.path = "flags", .kind = kSection, .help = "Settings that are flags too."},
-      {.path = "flags.plugin", .kind = kSection, .help = "Those of the device plugin alone."},
-      {.path = "flags.useNodeFeatureAPI", .kind = kBool, .owner = kOther},
-      {.path = "flags.gfd", .kind = kSection, .owner = kOther},
-      {.path = "flags.gfd.oneshot", .kind = kBool, .owner = kOther},
-      {.path = "flags.gfd.noTimestamp", .kind = kBool, .owner = kOther},
-      {.path = "flags.gfd.noCleanupOnExit", .kind = kBool, .owner = kOther},
-      {.path = "flags.gfd.sleepInterval", .kind = kAnyDuration, .owner = kOther},
-      {.path = "flags.gfd.outputFile", .owner = kOther},
-      {.path = "flags.gfd.machineTypeFile", .owner = kOther},
-      {.path = "resources",
-       .kind = kSection,
-       .help = "Names of resources by GPU model or MIG profile. The first row that matches wins; "
-               "what no row matches keeps its usual name."},
-      {.path = "resources.gpus", .kind = kRows, .help = "For whole GPUs."},
-      {.path = "resources.gpus[].pattern",
-       .help = "GPU model, with * for any text: \"*A100*\". Required."},
-      {.path = "resources.gpus[].name",
-       .help = "Name of the resource. Without a domain it gets nvidia.com/. Required."},
-      {.path = "resources.mig", .kind = kRows, .help = "For MIG devices."},
-      {.path = "resources.mig[].pattern",
-       .help = "MIG profile, with * for any text: \"1g.*\". Required."},
-      {.path = "resources.mig[].name",
-       .help = "Name of the resource. Without a domain it gets nvidia.com/. Required."},
-      {.path = "sharing", .kind = kSection, .help = "GPUs that several containers use at once."},
-      {.path = "sharing.timeSlicing",
-       .kind = kSection,
-       .help = "Replicas: a GPU is offered several times; its users take turns."},
-      {.path = "sharing.timeSlicing.renameByDefault",
-       .kind = kBool,
-       .fallback = "false",
-       .help = "Whether a row without rename gets <name>.shared."},
-      {.path = "sharing.timeSlicing.failRequestsGreaterThanOne",
-       .kind = kBool,
-       .fallback = "false",
-       .help = "Whether a container that asks for more than one replica is refused."},
-      {.path = "sharing.timeSlicing.resources",
-       .kind = kRows,
-       .help = "What is replicated. At least one row; no device in two rows."},
-      {.path = "sharing.timeSlicing.resources[].name",
-       .help = "Resource whose devices are replicated. Required."},
-      {.path = "sharing.timeSlicing.resources[].rename",
-       .fallback = "the name",
-       .help = "What the replicas are called instead."},
-      {.path = "sharing.timeSlicing.resources[].devices",
-       .kind = kDevices,
-       .fallback = "all",
-       .help = "Which devices: all; a number, for the first so many; or a list of indexes (0), MIG "
-               "indexes (\"0:1\") and uuids (GPU-..., MIG-...)."},
-      {.path = "sharing.timeSlicing.resources[].replicas",
-       .kind = kNumber,
-       .help = "How often each is offered: 1 to 1000000. Required."},
-      {.path = "sharing.mps",
-       .kind = kRefused,
-       .help = "Refused: this version has no MPS yet. Use sharing.timeSlicing."},
-      {.path = "imex", .kind = kSection, .help = "IMEX channels for containers."},
-      {.path = "tranche", .kind = kSection, .help = "Settings that NVIDIA's plugin does not have."},
-  };
-}
+constexpr KeySpec kStructure[] = {
+    {.path = "version", .fallback = "v1", .help = "The format of the file: v1."},
+    {.path = "flags", .kind = kSection, .help = "Settings that are flags too."},
+    {.path = "flags.plugin", .kind = kSection, .help = "Those of the device plugin alone."},
+    {.path = "flags.useNodeFeatureAPI", .kind = kBool, .owner = kOther},
+    {.path = "flags.gfd", .kind = kSection, .owner = kOther},
+    {.path = "flags.gfd.oneshot", .kind = kBool, .owner = kOther},
+    {.path = "flags.gfd.noTimestamp", .kind = kBool, .owner = kOther},
+    {.path = "flags.gfd.noCleanupOnExit", .kind = kBool, .owner = kOther},
+    {.path = "flags.gfd.sleepInterval", .kind = kAnyDuration, .owner = kOther},
+    {.path = "flags.gfd.outputFile", .owner = kOther},
+    {.path = "flags.gfd.machineTypeFile", .owner = kOther},
+    {.path = "resources",
+     .kind = kSection,
+     .help = "Names of resources by GPU model or MIG profile. The first row that matches wins; "
+             "what no row matches keeps its usual name."},
+    {.path = "resources.gpus", .kind = kRows, .help = "For whole GPUs."},
+    {.path = "resources.gpus[].pattern",
+     .help = "GPU model, with * for any text: \"*A100*\". Required."},
+    {.path = "resources.gpus[].name",
+     .help = "Name of the resource. Without a domain it gets nvidia.com/. Required."},
+    {.path = "resources.mig", .kind = kRows, .help = "For MIG devices."},
+    {.path = "resources.mig[].pattern",
+     .help = "MIG profile, with * for any text: \"1g.*\". Required."},
+    {.path = "resources.mig[].name",
+     .help = "Name of the resource. Without a domain it gets nvidia.com/. Required."},
+    {.path = "sharing", .kind = kSection, .help = "GPUs that several containers use at once."},
+    {.path = "sharing.timeSlicing",
+     .kind = kSection,
+     .help = "Replicas: a GPU is offered several times; its users take turns."},
+    {.path = "sharing.timeSlicing.renameByDefault",
+     .kind = kBool,
+     .fallback = "false",
+     .help = "Whether a row without rename gets <name>.shared."},
+    {.path = "sharing.timeSlicing.failRequestsGreaterThanOne",
+     .kind = kBool,
+     .fallback = "false",
+     .help = "Whether a container that asks for more than one replica is refused."},
+    {.path = "sharing.timeSlicing.resources",
+     .kind = kRows,
+     .help = "What is replicated. At least one row; no device in two rows."},
+    {.path = "sharing.timeSlicing.resources[].name",
+     .help = "Resource whose devices are replicated. Required."},
+    {.path = "sharing.timeSlicing.resources[].rename",
+     .fallback = "the name",
+     .help = "What the replicas are called instead."},
+    {.path = "sharing.timeSlicing.resources[].devices",
+     .kind = kDevices,
+     .fallback = "all",
+     .help = "Which devices: all; a number, for the first so many; or a list of indexes (0), MIG "
+             "indexes (\"0:1\") and uuids (GPU-..., MIG-...)."},
+    {.path = "sharing.timeSlicing.resources[].replicas",
+     .kind = kNumber,
+     .help = "How often each is offered: 1 to 1000000. Required."},
+    {.path = "sharing.mps",
+     .kind = kRefused,
+     .help = "Refused: this version has no MPS yet. Use sharing.timeSlicing."},
+    {.path = "imex", .kind = kSection, .help = "IMEX channels for containers."},
+    {.path = "tranche", .kind = kSection, .help = "Settings that NVIDIA's plugin does not have."},
+};
 
 }  // namespace
 
 Schema::Schema() {
-  for (KeySpec& key : structure()) {
-    const std::string section = key.path;
-    const bool is_section = key.kind == KeyKind::kSection;
-    keys_.push_back(std::move(key));
-    if (!is_section) continue;
+  for (const KeySpec& key : kStructure) {
+    keys_.push_back(key);
+    if (key.kind != KeyKind::kSection) continue;
     for (const FlagSpec& flag : flag_table()) {
-      if (flag.key.empty() || parent_path(flag.key) != section) continue;
-      keys_.push_back(
-          {.path = std::string(flag.key),
-           .kind = kind_of(flag.type),
-           .flag = &flag,
-           .fallback = std::string(flag.fallback_note.empty() ? flag.fallback : flag.fallback_note),
-           .help = std::string(flag.help)});
+      if (flag.key.empty() || parent_path(flag.key) != key.path) continue;
+      keys_.push_back({.path = flag.key,
+                       .kind = kind_of(flag.type),
+                       .flag = &flag,
+                       .fallback = flag.fallback_note.empty() ? flag.fallback : flag.fallback_note,
+                       .help = flag.help});
     }
   }
 }
@@ -132,7 +127,7 @@ std::string_view expected(KeyKind kind) {
     case KeyKind::kAnyDuration: return "a duration such as 60s";
     case KeyKind::kTextList: return "text or a list of texts";
     case KeyKind::kNumberList: return "a list of whole numbers";
-    case KeyKind::kDevices: return "all, a number, or a list of devices";
+    case KeyKind::kDevices: return "all, a number or a list of devices";
     case KeyKind::kRefused: return "nothing";
   }
   return "";

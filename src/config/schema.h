@@ -33,12 +33,12 @@ enum class KeyOwner {
 };
 
 struct KeySpec {
-  std::string path;  // "sharing.timeSlicing.resources[].replicas"
+  std::string_view path;  // "sharing.timeSlicing.resources[].replicas"
   KeyKind kind = KeyKind::kText;
   const FlagSpec* flag = nullptr;  // the setting that this key sets
   KeyOwner owner = KeyOwner::kOurs;
-  std::string fallback;
-  std::string help;
+  std::string_view fallback;
+  std::string_view help;
 };
 
 class Schema {

@@ -30,25 +30,27 @@ struct Place {
   }
 };
 
-bool is_integer(const Node& node) {
+bool is_integer(const ConfigNode& node) {
   return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kInteger;
 }
-bool is_text(const Node& node) {
+bool is_text(const ConfigNode& node) {
   return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kText;
 }
-bool is_bool(const Node& node) {
+bool is_bool(const ConfigNode& node) {
   return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kBool;
 }
 
-bool is_any_duration(const Node& node) {
+bool is_any_duration(const ConfigNode& node) {
   if (node.kind != NodeKind::kScalar) return false;
   const ScalarKind kind = scalar_kind(node);
   return kind == ScalarKind::kInteger || kind == ScalarKind::kFloat || node.text == "infinite" ||
          (kind == ScalarKind::kText && parse_go_duration(node.text));
 }
 
-bool fits(KeyKind kind, const Node& node) {
-  const auto text_or_integer = [](const Node& item) { return is_text(item) || is_integer(item); };
+bool fits(KeyKind kind, const ConfigNode& node) {
+  const auto text_or_integer = [](const ConfigNode& item) {
+    return is_text(item) || is_integer(item);
+  };
   switch (kind) {
     case KeyKind::kSection: return node.kind == NodeKind::kMap;
     case KeyKind::kRows: return node.kind == NodeKind::kList;
@@ -69,7 +71,7 @@ bool fits(KeyKind kind, const Node& node) {
 }
 
 // What to do about a value of the wrong type.
-std::string advice(KeyKind kind, const Node& node) {
+std::string advice(KeyKind kind, const ConfigNode& node) {
   if (node.kind != NodeKind::kScalar) return "";
   if (kind == KeyKind::kText && !is_text(node)) return " (put it in quotes)";
   if ((kind == KeyKind::kBool || kind == KeyKind::kNumber) && node.quoted) {
@@ -82,7 +84,7 @@ class ShapeCheck {
  public:
   ShapeCheck(const Schema& schema, FileProblems& problems) : schema_(schema), problems_(problems) {}
 
-  void check_section(const Place& place, const Node& section) {
+  void check_section(const Place& place, const ConfigNode& section) {
     std::map<std::string, unsigned> seen;
     for (std::size_t i = 0; i < section.keys.size(); ++i) {
       const NodeKey& key = section.keys[i];
@@ -106,7 +108,7 @@ class ShapeCheck {
     if (++count_ <= kMostProblems) problems_.add(line, key, what);
   }
 
-  void check_value(const KeySpec& spec, const Place& place, const Node& node, unsigned line) {
+  void check_value(const KeySpec& spec, const Place& place, const ConfigNode& node, unsigned line) {
     if (spec.owner == KeyOwner::kOtherProgram && node.kind != NodeKind::kNull &&
         spec.kind != KeyKind::kSection) {
       problems_.remark(line, place.shown,
@@ -125,19 +127,19 @@ class ShapeCheck {
   }
 
   // In a list, the item that does not belong there.
-  static std::string culprit(KeyKind kind, const Node& node) {
+  static std::string culprit(KeyKind kind, const ConfigNode& node) {
     if (kind != KeyKind::kTextList && kind != KeyKind::kNumberList) return describe(node);
-    for (const Node& item : node.items) {
+    for (const ConfigNode& item : node.items) {
       const bool good = is_integer(item) || (kind == KeyKind::kTextList && is_text(item));
       if (node.kind == NodeKind::kList && !good) return describe(item) + " in the list";
     }
     return describe(node);
   }
 
-  void check_rows(const Place& place, const Node& list) {
+  void check_rows(const Place& place, const ConfigNode& list) {
     for (std::size_t i = 0; i < list.items.size(); ++i) {
       const Place row = place.row(i);
-      const Node& item = list.items[i];
+      const ConfigNode& item = list.items[i];
       if (item.kind == NodeKind::kMap) {
         check_section(row, item);
       } else {
@@ -146,27 +148,31 @@ class ShapeCheck {
     }
   }
 
+  // What is wrong with a key that is not known here, and what was meant.
   std::string unknown(const Place& place, const std::string& given) const {
     const std::string key = brief(given);
+    const std::string what = "unknown key '" + key + "'; ";
     const std::vector<std::string> siblings = schema_.names_below(place.path);
-    const std::string what = "unknown key '" + key + "'";
-    for (const std::string& sibling : siblings) {
-      if (lower(sibling) == lower(key)) return what + "; did you mean '" + sibling + "'?";
-    }
-    std::vector<std::string> homes;
-    for (const KeySpec& spec : schema_.keys()) {
-      if (last_name(spec.path) == key) homes.push_back(spec.path);
-    }
+    const auto same = std::ranges::find(siblings, lower(key), lower);
+    if (same != siblings.end()) return what + "did you mean '" + *same + "'?";
+    const std::vector<std::string> homes = paths_of(key);
     if (!homes.empty()) return "misplaced key '" + key + "'; it belongs at " + join(homes, " or ");
-    if (const auto near = nearest(key, siblings)) return what + "; did you mean '" + *near + "'?";
+    if (const auto near = nearest(key, siblings)) return what + "did you mean '" + *near + "'?";
     std::vector<std::string> names;
     for (const KeySpec& spec : schema_.keys()) names.emplace_back(last_name(spec.path));
     if (const auto near = nearest(key, names)) {
-      const auto home = std::ranges::find_if(
-          schema_.keys(), [&](const KeySpec& spec) { return last_name(spec.path) == *near; });
-      return what + "; did you mean " + home->path + "?";
+      return what + "did you mean " + paths_of(*near).front() + "?";
     }
-    return what + "; known here: " + join(siblings, ", ");
+    return what + "known here: " + join(siblings, ", ");
+  }
+
+  // All places where a key of this name belongs.
+  std::vector<std::string> paths_of(std::string_view name) const {
+    std::vector<std::string> paths;
+    for (const KeySpec& spec : schema_.keys()) {
+      if (last_name(spec.path) == name) paths.emplace_back(spec.path);
+    }
+    return paths;
   }
 
   const Schema& schema_;
@@ -176,7 +182,7 @@ class ShapeCheck {
 
 }  // namespace
 
-void check_shape(const Schema& schema, const Node& root, FileProblems& problems) {
+void check_shape(const Schema& schema, const ConfigNode& root, FileProblems& problems) {
   if (root.kind == NodeKind::kNull) return;
   if (root.kind != NodeKind::kMap) {
     problems.add(root.line, "",

@@ -11,6 +11,6 @@
 
 namespace tranche {
 
-void check_shape(const Schema& schema, const Node& root, FileProblems& problems);
+void check_shape(const Schema& schema, const ConfigNode& root, FileProblems& problems);
 
 }  // namespace tranche

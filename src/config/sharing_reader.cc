@@ -17,20 +17,20 @@ constexpr unsigned kMostReplicas = 1'000'000;
 constexpr std::string_view kHonoured = "honoured here; NVIDIA's plugin ignores it";
 
 // The item of a map, unless it is absent or without a value.
-const Node* given(const Node& map, std::string_view key) {
-  const Node* item = find_item(map, key);
+const ConfigNode* given(const ConfigNode& map, std::string_view key) {
+  const ConfigNode* item = find_item(map, key);
   return item == nullptr || item->kind == NodeKind::kNull ? nullptr : item;
 }
 
-const Node* given_section(const Node& map, std::string_view key) {
-  const Node* item = given(map, key);
+const ConfigNode* given_section(const ConfigNode& map, std::string_view key) {
+  const ConfigNode* item = given(map, key);
   return item == nullptr || item->kind != NodeKind::kMap ? nullptr : item;
 }
 
-bool is_text(const Node& node) {
+bool is_text(const ConfigNode& node) {
   return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kText;
 }
-bool is_integer(const Node& node) {
+bool is_integer(const ConfigNode& node) {
   return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kInteger;
 }
 
@@ -42,17 +42,17 @@ class SharingReader {
  public:
   explicit SharingReader(FileProblems& problems) : problems_(problems) {}
 
-  SharingSections read(const Node& root) {
-    if (const Node* resources = given_section(root, "resources")) {
+  SharingSections read(const ConfigNode& root) {
+    if (const ConfigNode* resources = given_section(root, "resources")) {
       read_names(*resources, "gpus", sections_.gpu_names, sections_.gpu_name_lines);
       read_names(*resources, "mig", sections_.mig_names, sections_.mig_name_lines);
     }
-    if (const Node* sharing = given_section(root, "sharing")) read_sharing_section(*sharing);
+    if (const ConfigNode* sharing = given_section(root, "sharing")) read_sharing_section(*sharing);
     return std::move(sections_);
   }
 
  private:
-  std::optional<ResourceName> read_name(const Node& node, const std::string& key) {
+  std::optional<ResourceName> read_name(const ConfigNode& node, const std::string& key) {
     if (!is_text(node)) return std::nullopt;  // complained about already
     Result<ResourceName> name = parse_resource_name(node.text);
     if (name) return *name;
@@ -60,15 +60,16 @@ class SharingReader {
     return std::nullopt;
   }
 
-  void read_names(const Node& resources, const std::string& key, std::vector<NameRule>& rules,
+  void read_names(const ConfigNode& resources, const std::string& key, std::vector<NameRule>& rules,
                   std::vector<unsigned>& lines) {
-    const Node* rows = given(resources, key);
+    const ConfigNode* rows = given(resources, key);
     if (rows == nullptr || rows->kind != NodeKind::kList) return;
     const std::string section = "resources." + key;
-    if (!rows->items.empty())
+    if (!rows->items.empty()) {
       problems_.remark(key_line(resources, key), section, std::string(kHonoured));
+    }
     for (std::size_t i = 0; i < rows->items.size(); ++i) {
-      const Node& row = rows->items[i];
+      const ConfigNode& row = rows->items[i];
       if (row.kind != NodeKind::kMap) continue;
       if (auto rule = read_rule(row, row_name(section, i))) {
         rules.push_back(*rule);
@@ -77,9 +78,9 @@ class SharingReader {
     }
   }
 
-  std::optional<NameRule> read_rule(const Node& row, const std::string& shown) {
-    const Node* pattern = given(row, "pattern");
-    const Node* name = given(row, "name");
+  std::optional<NameRule> read_rule(const ConfigNode& row, const std::string& shown) {
+    const ConfigNode* pattern = given(row, "pattern");
+    const ConfigNode* name = given(row, "name");
     const bool has_pattern = pattern != nullptr && !pattern->text.empty();
     if (!has_pattern) problems_.add(row.line, shown, "resources must have a 'pattern' field set");
     if (name == nullptr) problems_.add(row.line, shown, "resources must have a 'name' field set");
@@ -89,35 +90,35 @@ class SharingReader {
     return NameRule{pattern->text, *parsed};
   }
 
-  void read_sharing_section(const Node& sharing) {
+  void read_sharing_section(const ConfigNode& sharing) {
     if (given(sharing, "mps") != nullptr) {
       problems_.add(key_line(sharing, "mps"), "sharing.mps",
                     "this version has no MPS yet; take the section out, and use "
                     "sharing.timeSlicing with the same rows for replicas without MPS");
     }
-    const Node* slicing = find_item(sharing, "timeSlicing");
+    const ConfigNode* slicing = find_item(sharing, "timeSlicing");
     if (slicing == nullptr) return;
     const std::string shown = "sharing.timeSlicing";
     if (slicing->kind != NodeKind::kMap && slicing->kind != NodeKind::kNull) return;
-    const Node* rows = given(*slicing, "resources");
+    const ConfigNode* rows = given(*slicing, "resources");
     if (rows == nullptr || (rows->kind == NodeKind::kList && rows->items.empty())) {
       problems_.add(key_line(sharing, "timeSlicing"), shown,
                     "no resources specified (name what is replicated in " + shown + ".resources)");
       return;
     }
-    if (const Node* fail = given(*slicing, "failRequestsGreaterThanOne")) {
+    if (const ConfigNode* fail = given(*slicing, "failRequestsGreaterThanOne")) {
       sections_.fail_requests_greater_than_one = scalar_truth(*fail);
       sections_.fail_requests_line = fail->line;
     }
-    const Node* rename = given(*slicing, "renameByDefault");
+    const ConfigNode* rename = given(*slicing, "renameByDefault");
     rename_by_default_ = rename != nullptr && scalar_truth(*rename);
     if (rows->kind == NodeKind::kList) read_replications(*rows);
   }
 
-  void read_replications(const Node& rows) {
+  void read_replications(const ConfigNode& rows) {
     RowOverlap overlap;
     for (std::size_t i = 0; i < rows.items.size(); ++i) {
-      const Node& row = rows.items[i];
+      const ConfigNode& row = rows.items[i];
       if (row.kind != NodeKind::kMap) continue;
       const std::string shown = row_name("sharing.timeSlicing.resources", i);
       const auto replication = read_replication(row, shown);
@@ -132,9 +133,9 @@ class SharingReader {
     }
   }
 
-  std::optional<Replication> read_replication(const Node& row, const std::string& shown) {
-    const Node* name = given(row, "name");
-    const Node* replicas = given(row, "replicas");
+  std::optional<Replication> read_replication(const ConfigNode& row, const std::string& shown) {
+    const ConfigNode* name = given(row, "name");
+    const ConfigNode* replicas = given(row, "replicas");
     if (name == nullptr) problems_.add(row.line, shown, "no resource name specified");
     if (replicas == nullptr) problems_.add(row.line, shown, "no replicas specified");
     const auto count = replicas == nullptr ? std::nullopt : read_replicas(*replicas, shown);
@@ -146,7 +147,7 @@ class SharingReader {
     return replication;
   }
 
-  std::optional<unsigned> read_replicas(const Node& node, const std::string& shown) {
+  std::optional<unsigned> read_replicas(const ConfigNode& node, const std::string& shown) {
     if (!is_integer(node)) return std::nullopt;
     const auto count = parse_number<unsigned>(node.text);
     if (count && *count >= 1 && *count <= kMostReplicas) return count;
@@ -159,9 +160,9 @@ class SharingReader {
   }
 
   // Whether the row's rename, given or by default, is good.
-  bool read_rename(const Node& row, const std::string& shown, Replication& replication) {
+  bool read_rename(const ConfigNode& row, const std::string& shown, Replication& replication) {
     const std::string usual = replication.resource.text + ".shared";
-    const Node* rename = given(row, "rename");
+    const ConfigNode* rename = given(row, "rename");
     if (rename != nullptr) {
       replication.rename = read_name(*rename, shown + ".rename");
       if (!replication.rename) return false;
@@ -180,7 +181,7 @@ class SharingReader {
     return true;
   }
 
-  std::optional<DeviceSelection> read_devices(const Node* node, const std::string& shown) {
+  std::optional<DeviceSelection> read_devices(const ConfigNode* node, const std::string& shown) {
     if (node == nullptr || (is_text(*node) && node->text == "all")) {
       return DeviceSelection(AllDevices{});
     }
@@ -207,14 +208,15 @@ class SharingReader {
     return std::nullopt;
   }
 
-  std::optional<DeviceSelection> read_device_list(const Node& list, const std::string& shown) {
+  std::optional<DeviceSelection> read_device_list(const ConfigNode& list,
+                                                  const std::string& shown) {
     std::vector<DeviceRef> devices;
     std::set<std::string> seen;
     if (list.items.empty()) {
       problems_.add(list.line, shown, "an empty list selects no device (leave it out for all)");
       return std::nullopt;
     }
-    for (const Node& item : list.items) {
+    for (const ConfigNode& item : list.items) {
       const bool is_word = is_text(item) || is_integer(item);
       const Result<DeviceRef> device = parse_device_ref(is_word ? item.text : describe(item));
       if (!device) {
@@ -237,7 +239,7 @@ class SharingReader {
 
 }  // namespace
 
-SharingSections read_sharing(const Node& root, FileProblems& problems) {
+SharingSections read_sharing(const ConfigNode& root, FileProblems& problems) {
   return SharingReader(problems).read(root);
 }
 

@@ -26,6 +26,6 @@ struct SharingSections {
   unsigned fail_requests_line = 0;  // 0: not given
 };
 
-SharingSections read_sharing(const Node& root, FileProblems& problems);
+SharingSections read_sharing(const ConfigNode& root, FileProblems& problems);
 
 }  // namespace tranche

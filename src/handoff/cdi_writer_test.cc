@@ -180,6 +180,15 @@ TEST_F(CdiWriterTest, AfterAFailedWriteADeviceThatMeansAnotherNodeNowIsNotCurren
   EXPECT_THAT(writer_.refresh(plan_of({other_driver})).devices, IsEmpty());
 }
 
+TEST_F(CdiWriterTest, AfterAFailedWriteAFileThatSomebodyEditedGivesNoDevices) {
+  writer_.refresh(plan_of({gpu_spec(1)}));
+  std::ofstream(file("gpu")) << "{}";
+  const FullDisk full;
+  const CdiState state = writer_.refresh(plan_of({gpu_spec(1)}));
+  EXPECT_THAT(state.devices, IsEmpty());
+  EXPECT_THAT(state.problem, HasSubstr(file("gpu")));
+}
+
 TEST_F(CdiWriterTest, AReadOnlyDirectoryIsReported) {
   ASSERT_EQ(::chmod(temp_.path().c_str(), 0755), 0);
   std::filesystem::create_directories(directory_);

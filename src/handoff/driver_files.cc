@@ -140,7 +140,8 @@ void find_gds(DriverRoot& root, DriverFiles& files) {
 DriverFiles find_driver_files(const Inventory& inventory, const CdiOptions& options,
                               const std::string& host_root) {
   DriverFiles files;
-  const Names roots = {options.container_driver_root, host_root};
+  Names roots = {options.container_driver_root};
+  if (host_root != options.container_driver_root) roots.push_back(host_root);
   const bool known = !inventory.driver_version.empty() && is_version(inventory.driver_version);
   for (const std::string& place : roots) {
     DriverRoot root(place);
@@ -156,8 +157,8 @@ DriverFiles find_driver_files(const Inventory& inventory, const CdiOptions& opti
   }
   if (files.version.empty()) {
     files.trouble = "no libcuda.so." + (known ? inventory.driver_version : std::string("*")) +
-                    " below " + roots.front() + " or " + roots.back() +
-                    "; mount the host's driver root at " + roots.front();
+                    " below " + join(roots, " or ") + "; mount the host's driver root at " +
+                    roots.front();
     DriverRoot root(path_exists(roots.front()) ? roots.front() : roots.back());
     find_gds(root, files);
   }

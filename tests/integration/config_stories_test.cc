@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Configuration at start and while the agent runs.
+#include <signal.h>
+
+#include <filesystem>
+
+#include "integration/node_story.h"
+
+namespace tranche {
+namespace {
+
+using standin::EventKind;
+using testing::HasSubstr;
+
+constexpr const char* kShared = "nvidia.com/gpu.shared";
+
+std::string replicas(int count, bool renamed = false) {
+  return "version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: " +
+         std::string(renamed ? "true" : "false") +
+         "\n    resources:\n      - {name: nvidia.com/gpu, replicas: " + std::to_string(count) +
+         "}\n";
+}
+
+class ConfigStory : public NodeStory {
+ protected:
+  void begin_with(const std::string& config, const std::string& world = "t4-quad") {
+    write("config.yaml", config);
+    begin(world, {"--config-file=" + path("config.yaml")});
+  }
+};
+
+TEST_F(ConfigStory, AChangedFileIsTakenUpWithoutANewRegistration) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  write("config.yaml", replicas(5));
+  expect_allocatable(kGpu, 20);
+  EXPECT_EQ(count_events(EventKind::kRegister), 1U);
+  EXPECT_EQ(count_events(EventKind::kListAndWatchEnded), 0U);
+}
+
+TEST_F(ConfigStory, ANewNameIsRegisteredAndTheOldOneRetired) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  write("config.yaml", replicas(2, true));
+  expect_allocatable(kShared, 8);
+  expect_capacity(kGpu, 0);
+}
+
+TEST_F(ConfigStory, OnlyWhatChangedIsRegisteredAnew) {
+  begin_with("version: v1\n", "dgx-a100-mig-mixed");
+  stop_agent();
+  start_agent({"--mig-strategy=mixed", "--config-file=" + path("config.yaml")});
+  expect_allocatable("nvidia.com/mig-1g.5gb", 9);
+  const auto before = count_events(EventKind::kRegister, "nvidia.com/mig-1g.5gb");
+  write("config.yaml",
+        "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, rename: "
+        "nvidia.com/slow, replicas: 3}]}}\n");
+  expect_allocatable("nvidia.com/slow", 12);
+  EXPECT_EQ(count_events(EventKind::kRegister, "nvidia.com/mig-1g.5gb"), before);
+}
+
+TEST_F(ConfigStory, ABrokenFileIsRefusedAndCountedWhileTheGoodOneStays) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  write("config.yaml", "version: v1\nsharing:\n  timeSlicing:\n    resourcs: []\n");
+  expect_log("configuration refused.*config.yaml:4.*resourcs");
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 8);
+  const auto devices = command({"devices", "-o", "json"});
+  EXPECT_THAT(devices.output, HasSubstr("\"reloadsRefused\": 1"));
+  EXPECT_THAT(devices.output, HasSubstr("did you mean"));
+  EXPECT_TRUE(admit("pod", {{kGpu, 1}}).admitted) << "it still serves";
+  write("config.yaml", replicas(3));
+  expect_allocatable(kGpu, 12);
+}
+
+TEST_F(ConfigStory, ATruncatedAndAHostileFileAreRefused) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  for (const std::string& content :
+       {std::string("version: v1\nsharing: {timeSlicing: {resour"), std::string(2 << 20, 'x'),
+        std::string("\0\x01\x02\xff", 4), std::string(100000, '[')}) {
+    const std::size_t mark = log_mark();
+    write("config.yaml", content);
+    expect_log_after(mark, "configuration refused");
+  }
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 8);
+}
+
+TEST_F(ConfigStory, AConfigMapThatSwapsItsLinkIsNoticed) {
+  write("map/..one/config.yaml", replicas(2));
+  write("map/..two/config.yaml", replicas(3));
+  std::filesystem::create_symlink("..one", path("map/..data"));
+  std::filesystem::create_symlink("..data/config.yaml", path("map/config.yaml"));
+  begin("t4-quad", {"--config-file=" + path("map/config.yaml")});
+  expect_allocatable(kGpu, 8);
+  std::filesystem::create_symlink("..two", path("map/..data_tmp"));
+  std::filesystem::rename(path("map/..data_tmp"), path("map/..data"));
+  expect_allocatable(kGpu, 12);
+}
+
+TEST_F(ConfigStory, ASighupReadsTheFileAgain) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  const std::size_t mark = log_mark();
+  ASSERT_TRUE(agent_->signal(SIGHUP));
+  expect_log_after(mark, "configuration taken up");
+  EXPECT_EQ(count_events(EventKind::kRegister), 1U);
+}
+
+TEST_F(ConfigStory, AListThatTheKubeletCouldNotTakeIsRefusedAtReload) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  write("config.yaml", replicas(30000));
+  expect_log("configuration refused.*would have 120000 shares");
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 8);
+}
+
+TEST_F(ConfigStory, ABrokenFileAtFirstStartEndsTheProcessWithTheReason) {
+  make_node("t4-quad");
+  start_kubelet();
+  write("config.yaml", "version: v1\nflags: {migStrategie: mixed}\n");
+  start_agent({"--config-file=" + path("config.yaml")});
+  const auto end = agent_->wait_for_end(kPatience);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit_code, 1);
+  EXPECT_THAT(agent_->output(), HasSubstr("config.yaml:2"));
+  EXPECT_THAT(agent_->output(), HasSubstr("migStrategy"));
+}
+
+TEST_F(ConfigStory, AMissingFileAtFirstStartEndsTheProcessWithTheReason) {
+  make_node("t4-quad");
+  start_kubelet();
+  start_agent({"--config-file=" + path("nowhere.yaml")});
+  const auto end = agent_->wait_for_end(kPatience);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit_code, 1);
+  EXPECT_THAT(agent_->output(), HasSubstr("nowhere.yaml"));
+}
+
+TEST_F(ConfigStory, GpusCanBeExcluded) {
+  begin("mixed-models", {"--exclude-devices=0,*4090*"});
+  expect_allocatable(kGpu, 3);
+  expect_log("device is not offered: GPU-.*: excluded by the configuration");
+}
+
+TEST_F(ConfigStory, ResourceNamesFollowTheModel) {
+  write("config.yaml",
+        "version: v1\nresources:\n  gpus:\n    - {pattern: '*T4*', name: gpu-small}\n"
+        "    - {pattern: '*', name: example.com/gpu-big}\n");
+  begin("mixed-models", {"--config-file=" + path("config.yaml")});
+  expect_allocatable("nvidia.com/gpu-small", 1);
+  expect_allocatable("example.com/gpu-big", 4);
+}
+
+TEST_F(ConfigStory, MigSingleServesTheLayoutOfTheMostAndNotNothing) {
+  begin("dgx-a100-mig-single", {"--mig-strategy=single"});
+  expect_log("driver opened");
+  EXPECT_TRUE(kubelet_->wait_until(
+      [&](const standin::NodeView& node) { return node.allocatable(kGpu) > 0; }, kPatience));
+}
+
+}  // namespace
+}  // namespace tranche

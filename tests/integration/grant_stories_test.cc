@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What containers get, through the real binary.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "deviceplugin_v1beta1.grpc.pb.h"
+#include "grpcpp/grpcpp.h"
+#include "integration/node_story.h"
+
+namespace tranche {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class GrantStory : public NodeStory {
+ protected:
+  std::string uuid(std::size_t gpu) const { return node_->world()->gpus.at(gpu).uuid.text; }
+
+  nlohmann::json cdi_spec(const std::string& name = "gpu") const {
+    const auto text = read_file(path("cdi/k8s.device-plugin.nvidia.com-" + name + ".json"));
+    return text ? nlohmann::json::parse(*text) : nlohmann::json();
+  }
+
+  // Calls Allocate as no kubelet would.
+  grpc::Status allocate(const std::vector<std::string>& ids) {
+    std::string socket;
+    for (const std::string& name : *list_directory(path("dp"))) {
+      if (name.starts_with("tranche-")) socket = path("dp/" + name);
+    }
+    const auto stub = v1beta1::DevicePlugin::NewStub(
+        grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()));
+    v1beta1::AllocateRequest request;
+    auto& container = *request.add_container_requests();
+    for (const std::string& id : ids) container.add_devices_ids(id);
+    grpc::ClientContext context;
+    v1beta1::AllocateResponse response;
+    return stub->Allocate(&context, request, &response);
+  }
+};
+
+TEST_F(GrantStory, IndexesNameDevicesWhereThatIsAskedFor) {
+  begin("t4-quad", {"--device-id-strategy=index"});
+  expect_allocatable(kGpu, 4);
+  EXPECT_EQ(granted("pod", {{kGpu, 4}}).envs.at("NVIDIA_VISIBLE_DEVICES"), "0,1,2,3");
+}
+
+TEST_F(GrantStory, VolumeMountsNameDevicesWhereThatIsAskedFor) {
+  begin("t4-single", {"--device-list-strategy=volume-mounts"});
+  expect_allocatable(kGpu, 1);
+  const auto response = granted("pod", {{kGpu, 1}});
+  EXPECT_EQ(response.envs.at("NVIDIA_VISIBLE_DEVICES"), "/var/run/nvidia-container-devices");
+  EXPECT_THAT(response.mounts, Contains(standin::Mount{
+                                   "/var/run/nvidia-container-devices/" + uuid(0), "/dev/null"}));
+}
+
+TEST_F(GrantStory, CdiNamesResolveInTheSpecificationOnDisk) {
+  begin("hgx-h200", {"--device-list-strategy=cdi-cri"});
+  expect_allocatable(kGpu, 8);
+  const auto response = granted("pod", {{kGpu, 2}});
+  ASSERT_THAT(response.cdi_devices, testing::SizeIs(2));
+  std::vector<std::string> names;
+  for (const auto& device : cdi_spec().at("devices")) {
+    names.push_back("k8s.device-plugin.nvidia.com/gpu=" + device.at("name").get<std::string>());
+  }
+  EXPECT_THAT(names, testing::IsSupersetOf(response.cdi_devices));
+  EXPECT_THAT(names, Contains("k8s.device-plugin.nvidia.com/gpu=all"));
+  EXPECT_THAT(response.envs, IsEmpty());
+}
+
+TEST_F(GrantStory, CdiAnnotationsCarryTheNames) {
+  begin("t4-single", {"--device-list-strategy=cdi-annotations", "--cdi-annotation-prefix=x.io/"});
+  expect_allocatable(kGpu, 1);
+  const auto response = granted("pod", {{kGpu, 1}});
+  ASSERT_THAT(response.annotations, testing::SizeIs(1));
+  EXPECT_THAT(response.annotations.begin()->first, StartsWith("x.io/nvidia-device-plugin_"));
+  EXPECT_EQ(response.annotations.begin()->second, "k8s.device-plugin.nvidia.com/gpu=" + uuid(0));
+}
+
+TEST_F(GrantStory, CdiSpecificationsFollowTheMigLayout) {
+  begin("dgx-h100", {"--device-list-strategy=cdi-cri", "--mig-strategy=mixed"});
+  expect_allocatable(kGpu, 8);
+  const auto slice = sim::parse_wanted("3g.40gb");
+  ASSERT_TRUE(slice);
+  happens(sim::set_mig(0, {*slice, *slice}));
+  expect_allocatable("nvidia.com/mig-3g.40gb", 2);
+  const auto response = granted("pod", {{"nvidia.com/mig-3g.40gb", 1}});
+  ASSERT_THAT(response.cdi_devices, testing::SizeIs(1));
+  EXPECT_THAT(response.cdi_devices[0], StartsWith("k8s.device-plugin.nvidia.com/gpu=MIG-"));
+}
+
+TEST_F(GrantStory, AnUnwritableCdiFolderRefusesAllocationsWithTheReason) {
+  make_node("t4-single");
+  write("cdi", "a file where the folder should be");
+  start_kubelet();
+  start_agent({"--device-list-strategy=cdi-cri"});
+  expect_allocatable(kGpu, 1);
+  const auto refused = admit("pod", {{kGpu, 1}});
+  EXPECT_FALSE(refused.admitted);
+  EXPECT_THAT(refused.message, HasSubstr("no CDI specification has device"));
+  std::filesystem::remove(path("cdi"));
+  expect_log("info +tranche-device-plugin starts");
+  // It is mended without a restart.
+  EXPECT_TRUE(kubelet_->wait_until(
+      [&](const standin::NodeView&) { return admit("again", {{kGpu, 1}}).admitted; }, kPatience));
+}
+
+TEST_F(GrantStory, DeviceNodesArePassedOnce) {
+  write("config.yaml",
+        "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}]}}\n");
+  begin("t4-single", {"--pass-device-specs", "--config-file=" + path("config.yaml"),
+                      "--nvidia-driver-root=/run/nvidia/driver"});
+  expect_allocatable(kGpu, 4);
+  const auto response = granted("pod", {{kGpu, 3}});
+  std::vector<std::string> hosts;
+  for (const auto& node : response.devices) hosts.push_back(node.host_path);
+  EXPECT_THAT(hosts, testing::UnorderedElementsAre(
+                         "/run/nvidia/driver/dev/nvidiactl", "/run/nvidia/driver/dev/nvidia-uvm",
+                         "/run/nvidia/driver/dev/nvidia-uvm-tools",
+                         "/run/nvidia/driver/dev/nvidia-modeset",
+                         "/run/nvidia/driver/dev/nvidia0"));
+}
+
+TEST_F(GrantStory, DriverFilesAreMountedReadOnlyAndAMissingFolderIsSaid) {
+  make_node("t4-single");
+  start_kubelet();
+  start_agent({"-host-path=/var/lib/nvidia/lib64", "-container-path", "/usr/local/nvidia/lib64"});
+  expect_log("the folder to mount into containers is not there");
+  expect_allocatable(kGpu, 1);
+  const auto response = granted("pod", {{kGpu, 1}});
+  EXPECT_THAT(response.mounts, Contains(standin::Mount{"/usr/local/nvidia/lib64",
+                                                       "/var/lib/nvidia/lib64", true}));
+  expect_log("the folder that is mounted into containers is not there");
+}
+
+TEST_F(GrantStory, BadIdsAreRefusedAndTheAgentGoesOnServing) {
+  begin("t4-quad");
+  expect_allocatable(kGpu, 4);
+  EXPECT_THAT(allocate({"GPU-nonsense"}).error_message(),
+              HasSubstr("unknown device: GPU-nonsense"));
+  EXPECT_THAT(allocate({uuid(0), uuid(0)}).error_message(), HasSubstr("device given twice"));
+  EXPECT_THAT(allocate({uuid(0) + "::1"}).error_message(), HasSubstr("unknown device"));
+  EXPECT_THAT(allocate({}).error_message(), HasSubstr("no device ids were given"));
+  EXPECT_THAT(allocate({std::string(100000, 'x')}).error_message(), HasSubstr("unknown device"));
+  EXPECT_TRUE(allocate({uuid(0)}).ok());
+  EXPECT_TRUE(admit("pod", {{kGpu, 4}}).admitted);
+}
+
+TEST_F(GrantStory, ASecondReplicaCanBeRefused) {
+  write("config.yaml",
+        "version: v1\nsharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: "
+        "[{name: gpu, replicas: 4}]}}\n");
+  begin("t4-single", {"--config-file=" + path("config.yaml")});
+  expect_allocatable(kGpu, 4);
+  const auto refused = admit("two", {{kGpu, 2}});
+  EXPECT_FALSE(refused.admitted);
+  EXPECT_EQ(refused.reason, "UnexpectedAdmissionError");
+  EXPECT_THAT(refused.message, HasSubstr("maximum request size for shared resources is 1; found 2"));
+  EXPECT_TRUE(admit("one", {{kGpu, 1}}).admitted);
+}
+
+TEST_F(GrantStory, ReplicasArePackedWhereThatIsAskedFor) {
+  write("config.yaml",
+        "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}]}}\n");
+  begin("t4-quad",
+        {"--config-file=" + path("config.yaml"), "--shared-devices-allocation-policy=packed"});
+  expect_allocatable(kGpu, 16);
+  const std::string first = granted("a", {{kGpu, 1}}).envs.at("NVIDIA_VISIBLE_DEVICES");
+  for (const char* pod : {"b", "c", "d"}) {
+    EXPECT_EQ(granted(pod, {{kGpu, 1}}).envs.at("NVIDIA_VISIBLE_DEVICES"), first);
+  }
+  EXPECT_NE(granted("e", {{kGpu, 1}}).envs.at("NVIDIA_VISIBLE_DEVICES"), first);
+}
+
+TEST_F(GrantStory, ImexThatIsRequiredAndMissingMakesDevicesUnhealthy) {
+  begin("t4-single", {"--imex-channel-ids=0", "--imex-required"});
+  expect_capacity(kGpu, 1);
+  expect_allocatable(kGpu, 0);
+}
+
+}  // namespace
+}  // namespace tranche

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens to the kubelet, and to our place with it.
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "base/unique_fd.h"
+#include "integration/node_story.h"
+
+namespace tranche {
+namespace {
+
+using standin::EventKind;
+using testing::HasSubstr;
+
+class KubeletStory : public NodeStory {
+ protected:
+  std::vector<std::string> our_sockets() const {
+    std::vector<std::string> found;
+    for (const std::string& name : *list_directory(dir_.path("dp"))) {
+      if (name.starts_with("tranche-") && name.ends_with(".sock")) found.push_back(name);
+    }
+    return found;
+  }
+};
+
+TEST_F(KubeletStory, AKubeletThatRestartsIsRegisteredWithAgain) {
+  begin("hgx-h200");
+  expect_allocatable(kGpu, 8);
+  const auto before = granted("pod", {{kGpu, 3}});
+  const auto sockets = our_sockets();
+  ASSERT_TRUE(kubelet_->restart());
+  expect_allocatable(kGpu, 8);
+  EXPECT_NE(our_sockets(), sockets) << "a fresh name each time";
+  EXPECT_THAT(our_sockets(), testing::SizeIs(1));
+  // What running pods hold is not given again.
+  const auto rest = admit("rest", {{kGpu, 5}});
+  EXPECT_TRUE(rest.admitted) << rest.message;
+  EXPECT_FALSE(admit("more", {{kGpu, 1}}).admitted);
+}
+
+TEST_F(KubeletStory, AKubeletOf137IsRegisteredWithAgainToo) {
+  make_node("hgx-h200");
+  start_kubelet(standin::KubeletVersion::k137);
+  start_agent();
+  expect_allocatable(kGpu, 8);
+  ASSERT_TRUE(kubelet_->restart());
+  expect_allocatable(kGpu, 8);
+}
+
+TEST_F(KubeletStory, AKubeletThatComesLateIsWaitedFor) {
+  make_node("hgx-h200");
+  start_agent();
+  expect_log("driver opened");
+  start_kubelet();
+  expect_allocatable(kGpu, 8);
+}
+
+TEST_F(KubeletStory, AFolderThatIsMissingIsWaitedFor) {
+  make_node("hgx-h200");
+  std::filesystem::remove(dir_.path("dp"));
+  start_agent();
+  expect_log("waiting for the kubelet's folder");
+  std::filesystem::create_directory(dir_.path("dp"));
+  start_kubelet();
+  expect_allocatable(kGpu, 8);
+}
+
+TEST_F(KubeletStory, ASocketThatIsDeletedUnderUsIsMadeAgain) {
+  begin("hgx-h200");
+  expect_allocatable(kGpu, 8);
+  const auto sockets = our_sockets();
+  ASSERT_THAT(sockets, testing::SizeIs(1));
+  std::filesystem::remove(dir_.path("dp/" + sockets[0]));
+  EXPECT_TRUE(kubelet_->wait_until(
+      [&](const standin::NodeView&) {
+        return count_events(EventKind::kRegister) >= 2 && our_sockets() != sockets;
+      },
+      kPatience))
+      << agent_->output();
+  expect_allocatable(kGpu, 8);
+}
+
+TEST_F(KubeletStory, AStreamThatEndsIsAnsweredWithANewRegistration) {
+  begin("hgx-h200");
+  expect_allocatable(kGpu, 8);
+  ASSERT_TRUE(kubelet_->break_stream(kGpu));
+  expect_log("the kubelet no longer listens");
+  expect_allocatable(kGpu, 8);
+  EXPECT_GE(count_events(EventKind::kRegister), 2U);
+}
+
+TEST_F(KubeletStory, SocketsOfOurDeadPredecessorsAreRemovedAndNobodyElses) {
+  make_node("hgx-h200");
+  start_kubelet();
+  start_agent();
+  expect_allocatable(kGpu, 8);
+  kill_agent();
+  const auto left = our_sockets();
+  ASSERT_THAT(left, testing::SizeIs(1));
+  write("dp/nvidia-gpu.sock", "");
+  start_agent();
+  expect_log("sockets of agents before us removed names=" + left[0]);
+  expect_allocatable(kGpu, 8);
+  EXPECT_TRUE(path_exists(path("dp/nvidia-gpu.sock")));
+  EXPECT_FALSE(path_exists(path("dp/" + left[0])));
+}
+
+TEST_F(KubeletStory, AnAgentThatIsKilledLeavesPodsTheirGpus) {
+  begin("hgx-h200");
+  expect_allocatable(kGpu, 8);
+  const auto mine = granted("pod", {{kGpu, 4}});
+  kill_agent();
+  expect_allocatable(kGpu, 0);
+  start_agent();
+  expect_allocatable(kGpu, 8);
+  const auto others = granted("other", {{kGpu, 4}});
+  EXPECT_FALSE(admit("third", {{kGpu, 1}}).admitted);
+}
+
+TEST_F(KubeletStory, AStoppedAgentLeavesNothingBehind) {
+  begin("hgx-h200");
+  expect_allocatable(kGpu, 8);
+  stop_agent();
+  EXPECT_THAT(our_sockets(), testing::IsEmpty());
+  EXPECT_FALSE(path_exists(path("state/control.sock")));
+}
+
+TEST_F(KubeletStory, AnUnchangedListIsNotSentAgain) {
+  begin("hgx-h200", {"--health-check-interval=100ms"});
+  expect_allocatable(kGpu, 8);
+  // Two changes that we can wait for, with many looks at the driver between.
+  happens(sim::raise_xid(1, {.number = 94}));
+  expect_allocatable(kGpu, 7);
+  expect_allocatable(kGpu, 8);
+  happens(sim::raise_xid(2, {.number = 94}));
+  expect_allocatable(kGpu, 7);
+  expect_allocatable(kGpu, 8);
+  EXPECT_EQ(count_events(EventKind::kListAndWatchReceived, kGpu), 5U);
+}
+
+TEST_F(KubeletStory, IdsAreListedInOrder) {
+  begin("hgx-h200");
+  expect_allocatable(kGpu, 8);
+  std::vector<std::string> ids;
+  for (const auto& [id, device] : kubelet_->node().resources.at(kGpu).devices) ids.push_back(id);
+  EXPECT_TRUE(std::ranges::is_sorted(ids));
+}
+
+TEST_F(KubeletStory, PreferenceFollowsTheTopology) {
+  begin("a40-bridged");
+  expect_allocatable(kGpu, 4);
+  const auto pair = granted("pair", {{kGpu, 2}});
+  const auto world = node_->world();
+  ASSERT_TRUE(world);
+  const std::string first = world->gpus[0].uuid.text + "," + world->gpus[1].uuid.text;
+  EXPECT_EQ(pair.envs.at("NVIDIA_VISIBLE_DEVICES"), first);
+}
+
+TEST_F(KubeletStory, ALostGpuDoesNotFailThePreferenceOfOthers) {
+  begin("hgx-h200");
+  expect_allocatable(kGpu, 8);
+  happens(sim::lose(0));
+  expect_allocatable(kGpu, 7);
+  EXPECT_TRUE(admit("pod", {{kGpu, 7}}).admitted);
+}
+
+TEST_F(KubeletStory, AListThatTheKubeletCouldNotTakeIsRefusedAtStart) {
+  write("config.yaml",
+        "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: 10000}]}}\n");
+  begin("hgx-h200", {"--config-file=" + path("config.yaml")});
+  const auto end = agent_->wait_for_end(kPatience);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit_code, 1);
+  EXPECT_THAT(agent_->output(), HasSubstr("nvidia.com/gpu would have 80000 shares"));
+}
+
+TEST_F(KubeletStory, TheLargestListThatFitsIsTaken) {
+  write("config.yaml",
+        "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: 7000}]}}\n");
+  begin("hgx-h200", {"--config-file=" + path("config.yaml")});
+  expect_allocatable(kGpu, 56000);
+  EXPECT_TRUE(admit("pod", {{kGpu, 8}}).admitted);
+}
+
+}  // namespace
+}  // namespace tranche
