@@ -62,7 +62,10 @@ void add_device_nodes(HostFiles& files, const World& world) {
   files["/dev/nvidia-modeset"] = CharDevice{kNvidiaMajor, 254};
   files["/dev/nvidia-uvm"] = CharDevice{kUvmMajor, 0};
   files["/dev/nvidia-uvm-tools"] = CharDevice{kUvmMajor, 1};
-  for (const Gpu& gpu : world.gpus) add_gpu(files, gpu);
+  for (const Gpu& gpu : world.gpus) {
+    add_gpu(files, gpu);
+    if (!gpu.links.empty()) files["/dev/nvidia-nvlink"] = CharDevice{kNvlinkMajor, 0};
+  }
   add_caps(files, world);
   add_extras(files, world.extras);
 }

@@ -2,7 +2,7 @@
 //
 // The driver package's files. They are dummies with the right names: what looks
 // for them goes by name, and none of it loads one but the management library.
-#include <array>
+#include <algorithm>
 #include <string>
 
 #include "sim/node/host_file_parts.h"
@@ -88,6 +88,14 @@ void add_registrations(HostFiles& files) {
   files["/usr/share/nvidia/nvoptix.bin"] = dummy("nvoptix.bin");
 }
 
+// Daemons that run beside the driver leave their sockets.
+void add_daemons(HostFiles& files, const World& world) {
+  if (std::ranges::any_of(world.gpus, &Gpu::persistence)) {
+    files["/run/nvidia-persistenced/socket"] = Socket{};
+  }
+  if (!world.extras.nvswitches.empty()) files["/run/nvidia-fabricmanager/socket"] = Socket{};
+}
+
 }  // namespace
 
 void add_driver_files(HostFiles& files, const World& world) {
@@ -96,6 +104,7 @@ void add_driver_files(HostFiles& files, const World& world) {
   add_libraries(files, version);
   add_xorg(files, version);
   add_registrations(files);
+  add_daemons(files, world);
   for (const char* program :
        {"nvidia-smi", "nvidia-debugdump", "nvidia-persistenced", "nvidia-cuda-mps-control",
         "nvidia-cuda-mps-server", "nvidia-imex", "nvidia-imex-ctl", "nvidia-modprobe"}) {
