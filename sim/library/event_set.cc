@@ -13,6 +13,7 @@ void EventSet::add(Registration registration) {
 std::vector<GpuUuid> EventSet::gpus() const {
   const std::lock_guard lock(mutex_);
   std::vector<GpuUuid> gpus;
+  gpus.reserve(registrations_.size());
   for (const Registration& each : registrations_) gpus.push_back(each.gpu);
   return gpus;
 }

@@ -30,9 +30,9 @@ void add_caps(HostFiles& files, const World& world) {
   for (const Gpu& gpu : world.gpus) {
     for (const GpuInstance& instance : gpu.mig.instances) {
       add_cap(files, gpu_instance_cap(gpu.minor, instance.id), 0444);
-      for (const ComputeInstance& compute : instance.compute) {
-        add_cap(files, compute_instance_cap(gpu.minor, instance.id, compute.id), 0444);
-      }
+    }
+    for (const auto& [instance, compute] : list_mig_devices(gpu)) {
+      add_cap(files, compute_instance_cap(gpu.minor, instance->id, compute->id), 0444);
     }
   }
 }

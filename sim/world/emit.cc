@@ -80,7 +80,8 @@ class LineWriter {
 
   template <typename T>
   static std::string text_of(const std::optional<T>& value) {
-    return scalar(*value);  // an empty one equals its base and is left out
+    // An empty one equals its base and is left out.
+    return value ? scalar(*value) : "";
   }
   template <typename T>
   static std::string text_of(const std::vector<T>& value) {

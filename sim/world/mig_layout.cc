@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/text.h"
 #include "sim/world/uuid.h"
@@ -11,6 +12,8 @@ namespace tranche::sim {
 namespace {
 
 Error refused(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
+
+constexpr unsigned kNoIndex = static_cast<unsigned>(-1);
 
 bool overlaps(const Placement& a, const Placement& b) {
   return a.start < b.start + b.size && b.start < a.start + a.size;
@@ -28,6 +31,7 @@ std::vector<std::size_t> largest_first(std::size_t count, const auto& size_of) {
 
 std::string known_profiles(const MigTable& table) {
   std::vector<std::string> names;
+  names.reserve(table.profiles.size());
   for (const GpuInstanceProfile& profile : table.profiles) names.push_back(profile.name);
   return join(names, ", ");
 }
@@ -74,6 +78,7 @@ Result<ComputeInstance> place_compute(const GpuInstanceProfile& profile,
                    " slices");
   }
   std::vector<Placement> taken;
+  taken.reserve(others.size());
   for (const ComputeInstance& other : others) taken.push_back(other.placement);
   const auto starts = wanted.start ? std::vector{*wanted.start} : kind->starts;
   const auto start = free_start(starts, slices, taken);
@@ -100,7 +105,7 @@ Status fill_instance(const Gpu& gpu, const Driver& driver, const WantedInstance&
     if (!placed) return placed.error();
     placed->uuid = each.uuid.value_or(mig_uuid(gpu, driver, instance, placed->id));
     // Counted afterwards where it is not given.
-    placed->index = each.index.value_or(static_cast<unsigned>(-1));
+    placed->index = each.index.value_or(kNoIndex);
     instance.compute.push_back(*placed);
   }
   std::ranges::sort(instance.compute, {}, &ComputeInstance::id);
@@ -150,24 +155,26 @@ std::vector<std::size_t> placing_order(const Gpu& gpu, const std::vector<WantedI
   });
 }
 
+std::vector<ComputeInstance*> all_compute(std::vector<GpuInstance>& instances) {
+  std::vector<ComputeInstance*> all;
+  for (GpuInstance& instance : instances) {
+    for (ComputeInstance& compute : instance.compute) all.push_back(&compute);
+  }
+  return all;
+}
+
+// Numbers the devices that have no index yet with those that are free.
 Status number_devices(std::vector<GpuInstance>& instances) {
-  std::vector<unsigned> taken;
-  for (const GpuInstance& instance : instances) {
-    for (const ComputeInstance& compute : instance.compute) {
-      if (compute.index == static_cast<unsigned>(-1)) continue;
-      if (std::ranges::count(taken, compute.index) > 0) {
-        return refused("MIG index " + std::to_string(compute.index) + " is given twice");
-      }
-      taken.push_back(compute.index);
+  std::set<unsigned> taken;
+  for (const ComputeInstance* compute : all_compute(instances)) {
+    if (compute->index != kNoIndex && !taken.insert(compute->index).second) {
+      return refused("MIG index " + std::to_string(compute->index) + " is given twice");
     }
   }
   unsigned next = 0;
-  for (GpuInstance& instance : instances) {
-    for (ComputeInstance& compute : instance.compute) {
-      if (compute.index != static_cast<unsigned>(-1)) continue;
-      while (std::ranges::count(taken, next) > 0) ++next;
-      compute.index = next++;
-    }
+  for (ComputeInstance* compute : all_compute(instances)) {
+    while (taken.contains(next)) ++next;
+    if (compute->index == kNoIndex) compute->index = next++;
   }
   return Done{};
 }

@@ -163,8 +163,9 @@ void read_gpu(const YAML::Node& node, YamlReader& top, World& world) {
     }
     reader.finish();
     if (gpu.model.name.empty()) top.problems().add(node, where + " needs a model or a name");
-    if (count > 1 && node["uuid"])
+    if (count > 1 && node["uuid"]) {
       top.problems().add(node, where + ": count and uuid exclude each other");
+    }
     world.gpus.push_back(std::move(gpu));
   }
 }
@@ -246,7 +247,7 @@ Result<World> parse_world(std::string_view text, const std::string& file) {
     Problems problems(file);
     World world;
     read_world(root, problems, world);
-    if (problems.first()) return *problems.first();
+    if (const std::optional<Error>& problem = problems.first()) return *problem;
     return world;
   } catch (const YAML::Exception& exception) {
     return Error{ErrorCode::kInvalidArgument,

@@ -263,6 +263,14 @@ struct World {
 // The GPU with this uuid, or null.
 const Gpu* find_gpu(const World& world, const GpuUuid& uuid);
 
+// The MIG devices of a GPU: its compute instances with the GPU instances they
+// lie in, in their order. Points into the GPU.
+struct MigDeviceView {
+  const GpuInstance* instance;
+  const ComputeInstance* compute;
+};
+std::vector<MigDeviceView> list_mig_devices(const Gpu& gpu);
+
 // The driver's name for a MIG device's kind: "3g.40gb", "1c.3g.40gb".
 std::string profile_name(const Gpu& gpu, const GpuInstance& instance,
                          const ComputeInstance& compute);
