@@ -73,13 +73,11 @@ abi::Return run(Session& session, std::string_view function,
 
 // Fills the target's instances; false where the MIG device is no more.
 bool find_mig(Target& target, const MigUuid& uuid) {
-  for (const GpuInstance& instance : target.gpu.mig.instances) {
-    for (const ComputeInstance& compute : instance.compute) {
-      if (compute.uuid != uuid) continue;
-      target.gpu_instance = &instance;
-      target.compute_instance = &compute;
-      return true;
-    }
+  for (const auto& [instance, compute] : list_mig_devices(target.gpu)) {
+    if (compute->uuid != uuid) continue;
+    target.gpu_instance = instance;
+    target.compute_instance = compute;
+    return true;
   }
   return false;
 }

@@ -105,6 +105,7 @@ abi::Return nvmlGpuInstanceGetComputeInstancePossiblePlacements(abi::GpuInstance
     const abi::Return found = find_compute_profile(target, profile_id, profile);
     if (found != abi::kSuccess) return found;
     std::vector<abi::Placement> all;
+    all.reserve(profile.starts.size());
     for (const unsigned start : profile.starts) all.push_back({start, profile.slices});
     if (placements == nullptr) return answer(count, all.size());
     return copy_array<abi::Placement>(all, count, placements);

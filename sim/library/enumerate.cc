@@ -58,10 +58,8 @@ bool is_named(const Gpu& gpu, const GpuInstance& instance, const ComputeInstance
 }
 
 const ComputeInstance* find_compute(const Gpu& gpu, std::string_view uuid) {
-  for (const GpuInstance& instance : gpu.mig.instances) {
-    for (const ComputeInstance& compute : instance.compute) {
-      if (is_named(gpu, instance, compute, uuid)) return &compute;
-    }
+  for (const auto& [instance, compute] : list_mig_devices(gpu)) {
+    if (is_named(gpu, *instance, *compute, uuid)) return compute;
   }
   return nullptr;
 }

@@ -13,12 +13,18 @@ void EventSet::add(Registration registration) {
 std::vector<GpuUuid> EventSet::gpus() const {
   const std::lock_guard lock(mutex_);
   std::vector<GpuUuid> gpus;
+  gpus.reserve(registrations_.size());
   for (const Registration& each : registrations_) gpus.push_back(each.gpu);
   return gpus;
 }
 
 std::optional<Event> EventSet::next(const World& world) {
   const std::lock_guard lock(mutex_);
+  // Another world was put in place of this one, and counts from the beginning.
+  if (world.next_number <= given_) {
+    given_ = 0;
+    for (Registration& each : registrations_) each.from = 0;
+  }
   for (const Event& event : world.events) {
     if (event.number <= given_) continue;
     const bool wanted = std::ranges::any_of(registrations_, [&](const Registration& each) {

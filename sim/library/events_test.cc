@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "sim/testing/nvml_client.h"
+#include "sim/world/world_file.h"
 
 namespace tranche::sim {
 namespace {
@@ -171,6 +172,20 @@ TEST_F(Events, FailAsTheWorldSays) {
   apply(fail_call({.call = "nvmlEventSetWait", .code = abi::kGpuIsLost, .times = 1, .gpu = 1}));
   EXPECT_EQ(waiting.get(), abi::kGpuIsLost);
   EXPECT_EQ(wait(set, data, 0), abi::kTimeout);
+}
+
+TEST_F(Events, GoOnInAWorldThatWasPutInPlaceOfThis) {
+  start("hgx-h200");
+  const abi::EventSet set = make_set();
+  ASSERT_EQ(add(set, 0, abi::kEventXid), abi::kSuccess);
+  for (int i = 0; i < 3; ++i) apply(raise_xid(0, {.number = 13}));
+  abi::EventData data{};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(wait(set, data), abi::kSuccess);
+  ASSERT_TRUE(write_world_file(node().world_file(), *builtin_world("hgx-h200")));
+  EXPECT_EQ(wait(set, data, 0), abi::kTimeout);
+  apply(raise_xid(0, {.number = 31}));
+  ASSERT_EQ(wait(set, data), abi::kSuccess);
+  EXPECT_EQ(data.event_data, 31U);
 }
 
 TEST_F(Events, OfAFreedSetAreNoMore) {

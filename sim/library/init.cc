@@ -22,7 +22,7 @@ abi::Return nvmlInitWithFlags(unsigned) {
 }
 
 abi::Return nvmlShutdown() {
-  return with_session([](Session& session) { return session.end(); });
+  return with_session([](Session& session) { return session.end("nvmlShutdown"); });
 }
 
 const char* nvmlErrorString(abi::Return code) {

@@ -41,12 +41,10 @@ abi::Return nvmlDeviceGetMigDeviceHandleByIndex(abi::Device device, unsigned ind
     if (mig_device == nullptr) return abi::kInvalidArgument;
     if (target.gpu.model.mig.empty()) return abi::kNotSupported;
     if (index >= target.gpu.model.mig.slices) return abi::kInvalidArgument;
-    for (const GpuInstance& instance : target.gpu.mig.instances) {
-      for (const ComputeInstance& compute : instance.compute) {
-        if (compute.index != index) continue;
-        *mig_device = handle_of(target.call, target.gpu, compute);
-        return abi::kSuccess;
-      }
+    for (const auto& [instance, compute] : list_mig_devices(target.gpu)) {
+      if (compute->index != index) continue;
+      *mig_device = handle_of(target.call, target.gpu, *compute);
+      return abi::kSuccess;
     }
     return abi::kNotFound;
   });

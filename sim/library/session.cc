@@ -15,7 +15,7 @@ namespace {
 namespace abi = nvml::abi;
 
 // An address inside this library, to find its file by.
-const char kInThisLibrary = 0;
+constexpr char kInThisLibrary = 0;
 
 // Whether a fault's name means this function: exactly, or all its versions.
 bool names(std::string_view fault, std::string_view function) {
@@ -42,7 +42,7 @@ std::string world_path() {
   if (::dladdr(&kInThisLibrary, &info) == 0 || info.dli_fname == nullptr) return "";
   std::string folder = parent_of(info.dli_fname);
   while (true) {
-    const std::string path = below(folder, "tranche-sim/world.yaml");
+    std::string path = below(folder, "tranche-sim/world.yaml");
     if (path_exists(path)) return path;
     if (folder == "/" || folder == ".") return "";
     folder = parent_of(folder);
@@ -89,7 +89,15 @@ std::shared_ptr<LiveWorld> Session::live_at(const std::string& path) {
   return live;
 }
 
-abi::Return Session::end() {
+abi::Return Session::end(std::string_view function) {
+  // Also while the driver is unloaded: a session can always be ended.
+  for (std::shared_ptr<LiveWorld> open = live(); open != nullptr;) {
+    const Result<Snapshot> world = open->now();
+    const Verdict verdict = world ? judge(**world, function, {}) : Verdict{};
+    if (!verdict.blocks && verdict.code != abi::kSuccess) return verdict.code;
+    if (!verdict.blocks) break;
+    open->wait(*world, LiveWorld::Time::max());
+  }
   const std::lock_guard lock(mutex_);
   if (references_ == 0) return abi::kUninitialized;
   --references_;

@@ -56,7 +56,7 @@ class Session {
   // Counts up; the first one opens the world and looks for GPUs. `function` is
   // the one that was called, for its faults.
   nvml::abi::Return begin(std::string_view function);
-  nvml::abi::Return end();
+  nvml::abi::Return end(std::string_view function);
 
   // The world's file while the session is open, else null.
   std::shared_ptr<LiveWorld> live() const;

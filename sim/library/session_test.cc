@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "sim/testing/nvml_client.h"
+#include "sim/world/world_file.h"
 
 namespace tranche::sim {
 namespace {
@@ -199,6 +200,26 @@ TEST_F(Session, BlocksInitToo) {
   apply(clear_faults());
   stuck.join();
   EXPECT_EQ(result, abi::kSuccess);
+}
+
+TEST_F(Session, EndsWithoutADriverAndFailsToEndWhenTold) {
+  start("t4-single");
+  EXPECT_EQ(nvml()("nvmlInit_v2"), abi::kSuccess);
+  apply(all_of(
+      {unload_driver(), fail_call({.call = "nvmlShutdown", .code = abi::kUnknown, .times = 1})}));
+  EXPECT_EQ(nvml()("nvmlShutdown"), abi::kUnknown);
+  EXPECT_EQ(nvml()("nvmlShutdown"), abi::kSuccess);
+}
+
+TEST_F(Session, TakesTheWorldThatTheEnvironmentNames) {
+  start("t4-single");
+  EXPECT_EQ(nvml()("nvmlShutdown"), abi::kSuccess);
+  const TempDir folder;
+  ASSERT_TRUE(write_world_file(folder.path("w.yaml"), *builtin_world("l40s")));
+  ::setenv("TRANCHE_SIM_WORLD", folder.path("w.yaml").c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_EQ(nvml()("nvmlInit_v2"), abi::kSuccess);
+  EXPECT_EQ(nvml().count(), 4U);
+  ::unsetenv("TRANCHE_SIM_WORLD");  // NOLINT(concurrency-mt-unsafe)
 }
 
 TEST_F(Session, SaysUnknownOfAWorldItCannotRead) {

@@ -4,6 +4,7 @@
 // that every program on it sees what was set.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "sim/library/call.h"
 #include "sim/library/more_abi.h"
@@ -23,7 +24,16 @@ abi::Return change_world(Target& target, const std::function<void(Gpu&)>& edit) 
 // Off for a parent with MIG on: there, the modes are those of its devices.
 bool hides_mode(const Target& target) { return target.gpu.mig.enabled && !target.is_mig(); }
 
-constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+// What takes a limit back.
+bool is_none(const MemoryLimit& limit) {
+  return limit.soft_bytes == 0 && limit.hard_bytes == ~std::uint64_t{0};
+}
+
+// In place of the one that the group has.
+void put_limit(std::vector<MemoryLimit>& limits, const MemoryLimit& limit) {
+  std::erase_if(limits, [&](const MemoryLimit& old) { return old.cgroup == limit.cgroup; });
+  if (!is_none(limit)) limits.push_back(limit);
+}
 
 }  // namespace
 
@@ -73,16 +83,11 @@ abi::Return nvmlDeviceSetMemoryLimits_v1(abi::Device device,
     if (wanted == nullptr || wanted->name_space == nullptr) return abi::kInvalidArgument;
     const MemoryLimit limit{wanted->name_space, wanted->soft, wanted->hard};
     const std::uint64_t total = target.gpu.model.memory_mib << 20;
-    const bool none = limit.hard_bytes == kNoLimit && limit.soft_bytes == 0;
-    if (limit.soft_bytes > limit.hard_bytes || (!none && limit.hard_bytes > total)) {
+    if (limit.soft_bytes > limit.hard_bytes || (!is_none(limit) && limit.hard_bytes > total)) {
       return abi::kInvalidArgument;
     }
     if (!limit.cgroup.starts_with("/")) return abi::kOperatingSystem;
-    return change_world(target, [&](Gpu& gpu) {
-      std::erase_if(gpu.memory_limits,
-                    [&](const MemoryLimit& old) { return old.cgroup == limit.cgroup; });
-      if (!none) gpu.memory_limits.push_back(limit);
-    });
+    return change_world(target, [&](Gpu& gpu) { put_limit(gpu.memory_limits, limit); });
   });
 }
 

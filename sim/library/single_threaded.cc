@@ -5,6 +5,6 @@
 // same file satisfies. So the library has one of its own, which says "there may
 // be other threads". That is always right; it only forgoes a shortcut.
 extern "C" {
-[[gnu::visibility("hidden")]] char __libc_single_threaded =
-    0;  // NOLINT(bugprone-reserved-identifier)
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
+[[gnu::visibility("hidden")]] char __libc_single_threaded = 0;
 }

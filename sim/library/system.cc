@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is said of the driver as a whole.
+#include <algorithm>
 #include <string>
 
 #include "sim/library/call.h"
@@ -39,9 +40,8 @@ abi::Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
 abi::Return nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
   return call(__func__, [&](Call& call) -> abi::Return {
     for (const Gpu& gpu : call.world().gpus) {
-      for (const Process& process : gpu.processes) {
-        if (process.pid == pid) return copy_text(process.name, name, length);
-      }
+      const auto process = std::ranges::find(gpu.processes, pid, &Process::pid);
+      if (process != gpu.processes.end()) return copy_text(process->name, name, length);
     }
     return abi::kNotFound;
   });

@@ -39,7 +39,8 @@ void set_cpus(const std::string& cpus, unsigned long* set, unsigned size) {
     const auto first = parse_number<unsigned>(ends.front());
     const auto last = parse_number<unsigned>(ends.back());
     if (!first || !last) continue;
-    for (unsigned cpu = *first; cpu <= *last; ++cpu) set_bit(set, size, cpu);
+    const unsigned end = std::min(*last, size * kBits - 1);
+    for (unsigned cpu = *first; cpu <= end; ++cpu) set_bit(set, size, cpu);
   }
 }
 

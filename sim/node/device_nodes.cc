@@ -30,9 +30,9 @@ void add_caps(HostFiles& files, const World& world) {
   for (const Gpu& gpu : world.gpus) {
     for (const GpuInstance& instance : gpu.mig.instances) {
       add_cap(files, gpu_instance_cap(gpu.minor, instance.id), 0444);
-      for (const ComputeInstance& compute : instance.compute) {
-        add_cap(files, compute_instance_cap(gpu.minor, instance.id, compute.id), 0444);
-      }
+    }
+    for (const auto& [instance, compute] : list_mig_devices(gpu)) {
+      add_cap(files, compute_instance_cap(gpu.minor, instance->id, compute->id), 0444);
     }
   }
 }
@@ -62,7 +62,10 @@ void add_device_nodes(HostFiles& files, const World& world) {
   files["/dev/nvidia-modeset"] = CharDevice{kNvidiaMajor, 254};
   files["/dev/nvidia-uvm"] = CharDevice{kUvmMajor, 0};
   files["/dev/nvidia-uvm-tools"] = CharDevice{kUvmMajor, 1};
-  for (const Gpu& gpu : world.gpus) add_gpu(files, gpu);
+  for (const Gpu& gpu : world.gpus) {
+    add_gpu(files, gpu);
+    if (!gpu.links.empty()) files["/dev/nvidia-nvlink"] = CharDevice{kNvlinkMajor, 0};
+  }
   add_caps(files, world);
   add_extras(files, world.extras);
 }

@@ -71,6 +71,11 @@ Status FileWriter::write(const std::string& path, const HostFile& file) const {
     if (::symlink(link->target.c_str(), path.c_str()) != 0) return errno_error("linking " + path);
     return Done{};
   }
+  if (std::holds_alternative<Socket>(file)) {
+    ::unlink(path.c_str());
+    if (::mknod(path.c_str(), S_IFSOCK | 0666, 0) != 0) return errno_error("creating " + path);
+    return Done{};
+  }
   if (std::holds_alternative<DriverLibrary>(file)) return copy_library(path);
   return make_directories(path);
 }

@@ -29,6 +29,10 @@ struct SymLink {
   std::string target;
   auto operator<=>(const SymLink&) const = default;
 };
+// A socket file that nobody listens on: what looks for daemons goes by it.
+struct Socket {
+  auto operator<=>(const Socket&) const = default;
+};
 struct Folder {
   auto operator<=>(const Folder&) const = default;
 };
@@ -36,7 +40,7 @@ struct Folder {
 struct DriverLibrary {
   auto operator<=>(const DriverLibrary&) const = default;
 };
-using HostFile = std::variant<PlainFile, CharDevice, SymLink, Folder, DriverLibrary>;
+using HostFile = std::variant<PlainFile, CharDevice, SymLink, Socket, Folder, DriverLibrary>;
 
 // By absolute path on the host.
 using HostFiles = std::map<std::string, HostFile>;

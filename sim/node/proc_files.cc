@@ -81,28 +81,34 @@ void add_capabilities(HostFiles& files, const World& world) {
     const std::string mig = root + "/gpu" + std::to_string(gpu.minor) + "/mig";
     files[mig] = Folder{};
     for (const GpuInstance& instance : gpu.mig.instances) {
-      const std::string folder = mig + "/gi" + std::to_string(instance.id);
-      files[folder + "/access"] = capability(gpu_instance_cap(gpu.minor, instance.id), 292);
-      for (const ComputeInstance& compute : instance.compute) {
-        files[folder + "/ci" + std::to_string(compute.id) + "/access"] =
-            capability(compute_instance_cap(gpu.minor, instance.id, compute.id), 292);
-      }
+      files[mig + "/gi" + std::to_string(instance.id) + "/access"] =
+          capability(gpu_instance_cap(gpu.minor, instance.id), 292);
+    }
+    for (const auto& [instance, compute] : list_mig_devices(gpu)) {
+      files[mig + "/gi" + std::to_string(instance->id) + "/ci" + std::to_string(compute->id) +
+            "/access"] =
+          capability(compute_instance_cap(gpu.minor, instance->id, compute->id), 292);
     }
   }
 }
 
 // All that could ever be, not only what is: 32 GPUs, 15 instances on each, 8 in
 // each of those.
+std::string instance_minors_text(unsigned gpu, unsigned instance) {
+  const std::string name = "gpu" + std::to_string(gpu) + "/gi" + std::to_string(instance);
+  std::string text = name + "/access " + std::to_string(gpu_instance_cap(gpu, instance)) + "\n";
+  for (unsigned compute = 0; compute < 8; ++compute) {
+    text += name + "/ci" + std::to_string(compute) + "/access " +
+            std::to_string(compute_instance_cap(gpu, instance, compute)) + "\n";
+  }
+  return text;
+}
+
 std::string mig_minors_text() {
   std::string text = "config 1\nmonitor 2\n";
   for (unsigned gpu = 0; gpu < 32; ++gpu) {
     for (unsigned instance = 0; instance < 15; ++instance) {
-      const std::string name = "gpu" + std::to_string(gpu) + "/gi" + std::to_string(instance);
-      text += name + "/access " + std::to_string(gpu_instance_cap(gpu, instance)) + "\n";
-      for (unsigned compute = 0; compute < 8; ++compute) {
-        text += name + "/ci" + std::to_string(compute) + "/access " +
-                std::to_string(compute_instance_cap(gpu, instance, compute)) + "\n";
-      }
+      text += instance_minors_text(gpu, instance);
     }
   }
   return text;

@@ -90,7 +90,8 @@ TEST_F(Node, HasTheDriversFiles) {
   EXPECT_EQ(fs::read_symlink(libraries + "libcuda.so.1"), "libcuda.so.580.105.08");
   EXPECT_EQ(fs::read_symlink(libraries + "libnvidia-ml.so.1"), "libnvidia-ml.so.580.105.08");
   for (const char* path : {"/usr/bin/nvidia-smi", "/lib/firmware/nvidia/580.105.08/gsp_ga10x.bin",
-                           "/usr/share/vulkan/icd.d/nvidia_icd.json"}) {
+                           "/usr/share/vulkan/icd.d/nvidia_icd.json",
+                           "/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket"}) {
     EXPECT_TRUE(path_exists(node.path(path))) << path;
   }
 }

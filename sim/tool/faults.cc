@@ -74,8 +74,9 @@ Change mig(Arguments& arguments, const World&) {
 Change plug_card(Arguments& arguments, const World& world) {
   const std::string key = arguments.needed("model");
   const std::optional<Model> model = find_model(key);
-  if (!model)
+  if (!model) {
     arguments.add_problem("--model: '" + key + "' is none of " + join(model_keys(), ", "));
+  }
   Gpu gpu = default_gpu(key, model.value_or(Model{}), world.gpus.size());
   const auto taken = [&](const Gpu& other) {
     return other.pci == gpu.pci || other.minor == gpu.minor || other.uuid == gpu.uuid;

@@ -72,10 +72,8 @@ std::string describe_gpu(std::size_t position, const Gpu& gpu) {
   if (gpu.numa_node >= 0) line += "  numa " + std::to_string(gpu.numa_node);
   if (!gpu.links.empty()) line += "  " + count_of(gpu.links.size(), "link");
   std::vector<std::string> parts;
-  for (const GpuInstance& instance : gpu.mig.instances) {
-    for (const ComputeInstance& compute : instance.compute) {
-      parts.push_back(profile_name(gpu, instance, compute));
-    }
+  for (const auto& [instance, compute] : list_mig_devices(gpu)) {
+    parts.push_back(profile_name(gpu, *instance, *compute));
   }
   if (gpu.mig.enabled) line += "  MIG " + (parts.empty() ? "on" : join(parts, ", "));
   return line;
@@ -111,7 +109,7 @@ Status list_worlds(Arguments& arguments) {
 Status list_models(Arguments& arguments) {
   if (Status read = arguments.finish(); !read) return read;
   for (const std::string& key : model_keys()) {
-    std::cout << key << "\n    " << find_model(key)->name << "\n";
+    std::cout << key << "\n    " << find_model(key).value_or(Model{}).name << "\n";
   }
   return Done{};
 }
@@ -172,6 +170,7 @@ int run(std::vector<std::string> words) {
   const auto command = commands.find(name);
   if (command == commands.end()) {
     std::vector<std::string> names;
+    names.reserve(commands.size());
     for (const auto& [each, ignored] : commands) names.push_back(each);
     const auto meant = nearest(name, names);
     std::cerr << "tranche-sim: there is no command '" << name << "'"

@@ -58,6 +58,19 @@ void record_mig_change(World& world, const Gpu& gpu) {
   add_event(world, {.gpu = gpu.uuid, .type = abi::kEventMigConfigChange});
 }
 
+// Removes the MIG device, and a GPU instance that is left with none. How many.
+std::size_t remove_compute(std::vector<GpuInstance>& instances, unsigned index) {
+  std::size_t removed = 0;
+  for (GpuInstance& instance : instances) {
+    removed += std::erase_if(instance.compute,
+                             [&](const ComputeInstance& each) { return each.index == index; });
+  }
+  if (removed > 0) {
+    std::erase_if(instances, [](const GpuInstance& each) { return each.compute.empty(); });
+  }
+  return removed;
+}
+
 Change add_fault(CallFault fault, std::optional<GpuRef> gpu) {
   return [fault = std::move(fault), gpu = std::move(gpu)](World world) mutable -> Result<World> {
     if (!fault.call.starts_with("nvml")) {
@@ -172,8 +185,9 @@ Change come_back(GpuRef gpu) {
 
 Change reset(GpuRef gpu) {
   return on_gpu(std::move(gpu), [](World& world, Gpu& each) -> Status {
-    if (each.state == Gpu::State::kOffBus)
+    if (each.state == Gpu::State::kOffBus) {
       return refused("a GPU that is off the bus cannot be reset");
+    }
     restart(world, each);
     return Done{};
   });
@@ -215,17 +229,11 @@ Change set_mig(GpuRef gpu, std::vector<WantedInstance> layout) {
 
 Change remove_mig_device(GpuRef gpu, unsigned index) {
   return on_gpu(std::move(gpu), [index](World& world, Gpu& each) -> Status {
-    for (auto instance = each.mig.instances.begin(); instance != each.mig.instances.end();
-         ++instance) {
-      if (std::erase_if(instance->compute,
-                        [&](const ComputeInstance& x) { return x.index == index; }) == 0) {
-        continue;
-      }
-      if (instance->compute.empty()) each.mig.instances.erase(instance);
-      record_mig_change(world, each);
-      return Done{};
+    if (remove_compute(each.mig.instances, index) == 0) {
+      return refused("the GPU has no MIG device " + std::to_string(index));
     }
-    return refused("the GPU has no MIG device " + std::to_string(index));
+    record_mig_change(world, each);
+    return Done{};
   });
 }
 
@@ -240,10 +248,11 @@ Change mig_off(GpuRef gpu) {
 
 Change plug(Gpu gpu) {
   return [gpu = std::move(gpu)](World world) -> Result<World> {
-    for (const Gpu& other : world.gpus) {
-      if (other.uuid == gpu.uuid || other.pci == gpu.pci || other.minor == gpu.minor) {
-        return refused("uuid, PCI address or minor is taken by " + other.uuid.text);
-      }
+    const auto taken = std::ranges::find_if(world.gpus, [&](const Gpu& other) {
+      return other.uuid == gpu.uuid || other.pci == gpu.pci || other.minor == gpu.minor;
+    });
+    if (taken != world.gpus.end()) {
+      return refused("uuid, PCI address or minor is taken by " + taken->uuid.text);
     }
     const auto place = std::ranges::upper_bound(world.gpus, gpu.pci, {}, &Gpu::pci);
     world.gpus.insert(place, gpu);
@@ -272,7 +281,6 @@ Change load_driver() {
     // A module that is loaded now is the one that is installed now.
     world.driver.loaded = true;
     world.driver.module_version = world.driver.version;
-    ++world.driver.generation;
     for (Gpu& gpu : world.gpus) {
       if (gpu.state != Gpu::State::kOffBus) restart(world, gpu);
     }
@@ -293,7 +301,6 @@ Change reboot(std::string boot_id) {
     world.kernel_log.clear();
     world.driver.loaded = true;
     world.driver.module_version = world.driver.version;
-    ++world.driver.generation;
     for (Gpu& gpu : world.gpus) {
       // Ampere keeps the mode in the card; later ones start without.
       if (gpu.model.architecture > 7) gpu.mig.pending = false;

@@ -58,8 +58,8 @@ struct Xid {
   std::optional<unsigned> compute_instance = std::nullopt;
   Route route = Route::kUsual;
   unsigned pid = 0;  // 0: '<unknown>'
-  std::string process = "";
-  std::string text = "";  // empty: what the driver says of this number
+  std::string process;
+  std::string text;  // empty: what the driver says of this number
 };
 Change raise_xid(GpuRef gpu, Xid xid);
 

@@ -68,6 +68,7 @@ std::string code_name(int code) {
 
 std::vector<std::string> code_names() {
   std::vector<std::string> names;
+  names.reserve(kCodes.size());
   for (const Code& code : kCodes) names.emplace_back(code.name);
   return names;
 }

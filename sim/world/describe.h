@@ -77,7 +77,6 @@ void describe(auto& v, Some<Driver> auto& x, const Driver& base) {
   v.field("module_version", x.module_version, base.module_version);
   v.field("open_modules", x.open_modules, base.open_modules);
   v.field("loaded", x.loaded, base.loaded);
-  v.field("generation", x.generation, base.generation);
 }
 
 void describe(auto& v, Some<GpuInstanceProfile> auto& x, const GpuInstanceProfile& base) {

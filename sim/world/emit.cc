@@ -21,12 +21,14 @@ std::string quoted(std::string_view text) {
   if (plain && text.front() != '-' && text.front() != '.') return std::string(text);
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      constexpr std::string_view kDigits = "0123456789ABCDEF";
+      out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 0xF]};
+      continue;
     }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
   }
   return out + "\"";
 }
@@ -78,7 +80,8 @@ class LineWriter {
 
   template <typename T>
   static std::string text_of(const std::optional<T>& value) {
-    return scalar(*value);  // an empty one equals its base and is left out
+    // An empty one equals its base and is left out.
+    return value ? scalar(*value) : "";
   }
   template <typename T>
   static std::string text_of(const std::vector<T>& value) {

@@ -130,10 +130,9 @@ void read_link_matrix(YamlReader& reader, World& world) {
   if (!square) return reader.problems().add(*node, "nvlink.matrix needs a row and a column a GPU");
   for (std::size_t a = 0; a < count; ++a) {
     for (std::size_t b = a + 1; b < count; ++b) {
-      if (rows[a][b] != rows[b][a] || rows[a][b] > 36) {
-        return reader.problems().add(*node, "nvlink.matrix is not the same both ways");
-      }
-      connect_pair(world, a, b, rows[a][b]);
+      const std::size_t links = rows[a][b];
+      if (links != rows[b][a]) reader.problems().add(*node, "nvlink.matrix differs both ways");
+      connect_pair(world, a, b, std::min<std::size_t>(links, 36));
     }
   }
 }

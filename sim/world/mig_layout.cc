@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/text.h"
 #include "sim/world/uuid.h"
@@ -12,12 +13,25 @@ namespace {
 
 Error refused(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
 
+constexpr unsigned kNoIndex = static_cast<unsigned>(-1);
+
 bool overlaps(const Placement& a, const Placement& b) {
   return a.start < b.start + b.size && b.start < a.start + a.size;
 }
 
+// 0 to count-1, those first whose size is greatest; equals keep their order.
+std::vector<std::size_t> largest_first(std::size_t count, const auto& size_of) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return std::pair(size_of(b), a) < std::pair(size_of(a), b);
+  });
+  return order;
+}
+
 std::string known_profiles(const MigTable& table) {
   std::vector<std::string> names;
+  names.reserve(table.profiles.size());
   for (const GpuInstanceProfile& profile : table.profiles) names.push_back(profile.name);
   return join(names, ", ");
 }
@@ -64,6 +78,7 @@ Result<ComputeInstance> place_compute(const GpuInstanceProfile& profile,
                    " slices");
   }
   std::vector<Placement> taken;
+  taken.reserve(others.size());
   for (const ComputeInstance& other : others) taken.push_back(other.placement);
   const auto starts = wanted.start ? std::vector{*wanted.start} : kind->starts;
   const auto start = free_start(starts, slices, taken);
@@ -81,17 +96,16 @@ Result<ComputeInstance> place_compute(const GpuInstanceProfile& profile,
 Status fill_instance(const Gpu& gpu, const Driver& driver, const WantedInstance& wanted,
                      GpuInstance& instance) {
   const GpuInstanceProfile& profile = *find_profile(gpu.model.mig, instance.profile);
-  std::vector<WantedCompute> all = wanted.compute.value_or(std::vector<WantedCompute>(1));
-  // The largest first, for the same reason as with GPU instances.
-  std::ranges::stable_sort(all, std::ranges::greater(), [](const WantedCompute& each) {
-    return std::pair(each.start.has_value(), each.slices);
-  });
-  for (const WantedCompute& each : all) {
+  const auto all = wanted.compute.value_or(std::vector<WantedCompute>(1));
+  for (const std::size_t i : largest_first(all.size(), [&](std::size_t each) {
+         return std::pair(all[each].start.has_value(), all[each].slices);
+       })) {
+    const WantedCompute& each = all[i];
     Result<ComputeInstance> placed = place_compute(profile, each, instance.compute);
     if (!placed) return placed.error();
     placed->uuid = each.uuid.value_or(mig_uuid(gpu, driver, instance, placed->id));
     // Counted afterwards where it is not given.
-    placed->index = each.index.value_or(static_cast<unsigned>(-1));
+    placed->index = each.index.value_or(kNoIndex);
     instance.compute.push_back(*placed);
   }
   std::ranges::sort(instance.compute, {}, &ComputeInstance::id);
@@ -135,36 +149,32 @@ Status check_known(const Gpu& gpu, const std::vector<WantedInstance>& wanted) {
 // Given places first, then the largest: what a person lists should fit if it
 // can, whatever the order.
 std::vector<std::size_t> placing_order(const Gpu& gpu, const std::vector<WantedInstance>& wanted) {
-  std::vector<std::size_t> order(wanted.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    const auto rank = [&](std::size_t i) {
-      const GpuInstanceProfile& profile = *find_profile(gpu.model.mig, wanted[i].profile);
-      return std::pair(!wanted[i].start, -static_cast<int>(profile.slices * 16 + profile.size));
-    };
-    return rank(a) < rank(b);
+  return largest_first(wanted.size(), [&](std::size_t i) {
+    const GpuInstanceProfile& profile = *find_profile(gpu.model.mig, wanted[i].profile);
+    return std::pair(wanted[i].start.has_value(), profile.slices * 16 + profile.size);
   });
-  return order;
 }
 
+std::vector<ComputeInstance*> all_compute(std::vector<GpuInstance>& instances) {
+  std::vector<ComputeInstance*> all;
+  for (GpuInstance& instance : instances) {
+    for (ComputeInstance& compute : instance.compute) all.push_back(&compute);
+  }
+  return all;
+}
+
+// Numbers the devices that have no index yet with those that are free.
 Status number_devices(std::vector<GpuInstance>& instances) {
-  std::vector<unsigned> taken;
-  for (const GpuInstance& instance : instances) {
-    for (const ComputeInstance& compute : instance.compute) {
-      if (compute.index == static_cast<unsigned>(-1)) continue;
-      if (std::ranges::count(taken, compute.index) > 0) {
-        return refused("MIG index " + std::to_string(compute.index) + " is given twice");
-      }
-      taken.push_back(compute.index);
+  std::set<unsigned> taken;
+  for (const ComputeInstance* compute : all_compute(instances)) {
+    if (compute->index != kNoIndex && !taken.insert(compute->index).second) {
+      return refused("MIG index " + std::to_string(compute->index) + " is given twice");
     }
   }
   unsigned next = 0;
-  for (GpuInstance& instance : instances) {
-    for (ComputeInstance& compute : instance.compute) {
-      if (compute.index != static_cast<unsigned>(-1)) continue;
-      while (std::ranges::count(taken, next) > 0) ++next;
-      compute.index = next++;
-    }
+  for (ComputeInstance* compute : all_compute(instances)) {
+    while (taken.contains(next)) ++next;
+    if (compute->index == kNoIndex) compute->index = next++;
   }
   return Done{};
 }

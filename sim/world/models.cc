@@ -60,29 +60,32 @@ Model blackwell(Model model) {
   return model;
 }
 
-const std::vector<unsigned> kHopperSms = {16, 16, 26, 32, 60, 64, 132};
-const std::vector<unsigned> kBlackwellSms = {18, 18, 18, 36, 54, 72, 126};
+// Multiprocessors of the seven profiles.
+std::vector<unsigned> hopper_sms() { return {16, 16, 26, 32, 60, 64, 132}; }
+std::vector<unsigned> blackwell_sms() { return {18, 18, 18, 36, 54, 72, 126}; }
 
 MigTable mig_40gb() {
   return a100_mig({"1g.5gb", "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb"},
                   {4864, 4864, 9856, 9856, 19968, 19968, 40192});
 }
 
-const std::vector<std::string> kNames80 = {"1g.10gb", "1g.10gb+me", "1g.20gb", "2g.20gb",
-                                           "3g.40gb", "4g.40gb",    "7g.80gb"};
+std::vector<std::string> names_of_80gb() {
+  return {"1g.10gb", "1g.10gb+me", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"};
+}
 
 MigTable mig_a100_80gb() {
-  return a100_mig(kNames80, {9728, 9728, 19968, 19968, 40192, 40192, 80896});
+  return a100_mig(names_of_80gb(), {9728, 9728, 19968, 19968, 40192, 40192, 80896});
 }
 
 MigTable mig_h100(const std::vector<unsigned>& multiprocessors) {
-  return hopper_mig(kNames80, {9984, 9984, 20096, 20096, 40448, 40448, 81152}, multiprocessors);
+  return hopper_mig(names_of_80gb(), {9984, 9984, 20096, 20096, 40448, 40448, 81152},
+                    multiprocessors);
 }
 
 MigTable mig_h200() {
   return hopper_mig(
       {"1g.18gb", "1g.18gb+me", "1g.35gb", "2g.35gb", "3g.71gb", "4g.71gb", "7g.141gb"},
-      {16384, 16384, 33280, 33280, 71424, 71424, 143360}, kHopperSms);
+      {16384, 16384, 33280, 33280, 71424, 71424, 143360}, hopper_sms());
 }
 
 void add_before_ampere(Models& models) {
@@ -261,7 +264,7 @@ void add_hopper(Models& models) {
              .board_part = "692-2G520-0200-000",
              .fabric = true,
              .nvlinks = 18,
-             .mig = mig_h100(kHopperSms)};
+             .mig = mig_h100(hopper_sms())};
   models["h100-sxm"] = hopper(h100);
   h100.name = "NVIDIA H100 PCIe";
   h100.device_id = 0x2331;
@@ -283,7 +286,7 @@ void add_hopper(Models& models) {
   h100.power_limit_w = 400;
   h100.mig =
       hopper_mig({"1g.12gb", "1g.12gb+me", "1g.24gb", "2g.24gb", "3g.47gb", "4g.47gb", "7g.94gb"},
-                 {11264, 11264, 23552, 23552, 47488, 47488, 95360}, kHopperSms);
+                 {11264, 11264, 23552, 23552, 47488, 47488, 95360}, hopper_sms());
   models["h100-nvl"] = hopper(h100);
 }
 
@@ -323,7 +326,7 @@ void add_hopper_e(Models& models) {
               .nvlinks = 18,
               .mig = hopper_mig(
                   {"1g.12gb", "1g.12gb+me", "1g.24gb", "2g.24gb", "3g.48gb", "4g.48gb", "7g.96gb"},
-                  {11264, 11264, 23552, 23552, 47616, 47616, 95232}, kHopperSms)});
+                  {11264, 11264, 23552, 23552, 47616, 47616, 95232}, hopper_sms())});
 }
 
 void add_blackwell(Models& models) {
@@ -341,7 +344,7 @@ void add_blackwell(Models& models) {
        .board_part = "692-2G525-0220-500",
        .mig = hopper_mig(
            {"1g.23gb", "1g.23gb+me", "1g.45gb", "2g.45gb", "3g.90gb", "4g.90gb", "7g.180gb"},
-           {22528, 22528, 45568, 45568, 91392, 91392, 182784}, kBlackwellSms)});
+           {22528, 22528, 45568, 45568, 91392, 91392, 182784}, blackwell_sms())});
   models["gb200"] = blackwell(
       {.name = "NVIDIA GB200",
        .device_id = 0x2941,
@@ -357,7 +360,7 @@ void add_blackwell(Models& models) {
        .coherent = true,
        .mig = hopper_mig(
            {"1g.23gb", "1g.23gb+me", "1g.47gb", "2g.47gb", "3g.93gb", "4g.93gb", "7g.186gb"},
-           {23296, 23296, 47104, 47104, 94464, 94464, 188928}, kBlackwellSms)});
+           {23296, 23296, 47104, 47104, 94464, 94464, 188928}, blackwell_sms())});
   Model gb300 = blackwell(
       {.name = "NVIDIA GB300",
        .device_id = 0x31c2,
@@ -373,7 +376,7 @@ void add_blackwell(Models& models) {
        .coherent = true,
        .mig = hopper_mig(
            {"1g.35gb", "1g.35gb+me", "1g.70gb", "2g.70gb", "3g.139gb", "4g.139gb", "7g.278gb"},
-           {35072, 35072, 70656, 70656, 141824, 141824, 283648}, kBlackwellSms)});
+           {35072, 35072, 70656, 70656, 141824, 141824, 283648}, blackwell_sms())});
   gb300.compute_minor = 3;
   models["gb300"] = gb300;
 }

@@ -132,6 +132,19 @@ Model read_model(YamlReader& reader, std::string& key) {
   return {};
 }
 
+// What would make us divide by zero or count below it.
+void check_sizes(const YAML::Node& node, const std::string& where, const Model& model,
+                 Problems& problems) {
+  if (model.reserved_mib > model.memory_mib || model.memory_mib > (1ULL << 40)) {
+    problems.add(node, where + ": more memory is reserved than there is");
+  }
+  for (const GpuInstanceProfile& profile : model.mig.profiles) {
+    if (profile.slices == 0 || profile.size == 0 || profile.size > model.mig.units) {
+      problems.add(node, where + ": MIG profile '" + profile.name + "' has no size that fits");
+    }
+  }
+}
+
 // One item of `gpus`, which may stand for several.
 void read_gpu(const YAML::Node& node, YamlReader& top, World& world) {
   unsigned count = 1;
@@ -144,14 +157,15 @@ void read_gpu(const YAML::Node& node, YamlReader& top, World& world) {
     const Model model = read_model(reader, key);
     Gpu gpu = default_gpu(key, model, position);
     describe(reader, gpu, gpu);
-    // A model that was given in full decides on the fabric, too.
-    if (const auto mig = reader.take("mig")) {
+    check_sizes(node, where, gpu.model, top.problems());
+    if (const auto mig = reader.take("mig"); mig && !top.problems().first()) {
       MigReader(*mig, where + ".mig", top.problems()).read(world.driver, gpu);
     }
     reader.finish();
     if (gpu.model.name.empty()) top.problems().add(node, where + " needs a model or a name");
-    if (count > 1 && node["uuid"])
+    if (count > 1 && node["uuid"]) {
       top.problems().add(node, where + ": count and uuid exclude each other");
+    }
     world.gpus.push_back(std::move(gpu));
   }
 }
@@ -233,7 +247,7 @@ Result<World> parse_world(std::string_view text, const std::string& file) {
     Problems problems(file);
     World world;
     read_world(root, problems, world);
-    if (problems.first()) return *problems.first();
+    if (const std::optional<Error>& problem = problems.first()) return *problem;
     return world;
   } catch (const YAML::Exception& exception) {
     return Error{ErrorCode::kInvalidArgument,

@@ -66,6 +66,11 @@ TEST(ParseWorld, RefusesWhatIsWrong) {
               HasSubstr("did you mean 'gpu_is_lost'?"));
   EXPECT_THAT(problem("gpus: [{model: t4}]\nfaults: [{call: nvmlX, gpu: 1, code: 15}]"),
               HasSubstr("no gpu 1"));
+  EXPECT_THAT(problem("gpus: [{model: t4, reserved_mib: 99999}]"), HasSubstr("is reserved"));
+  EXPECT_THAT(
+      problem(
+          "gpus: [{name: x, mig_table: {units: 1, profiles: [{name: a}]}, mig: {layout: [a]}}]"),
+      HasSubstr("has no size"));
   EXPECT_THAT(problem("gpus: {"), HasSubstr("w.yaml:"));
   EXPECT_THAT(problem("{}"), HasSubstr("needs gpus"));
 }
@@ -114,11 +119,22 @@ TEST(EmitWorld, WritesWhatReadsBackEqual) {
   }
 }
 
+TEST(EmitWorld, NeedsNoModelTable) {
+  for (const BuiltinText& builtin : builtin_texts()) {
+    World world = *builtin_world(builtin.name);
+    for (Gpu& gpu : world.gpus) gpu.model_key.clear();
+    const Result<World> again = parse_world(emit_world(world), "again");
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*again, world) << builtin.name;
+  }
+}
+
 TEST(EmitWorld, KeepsWhatHappened) {
   Result<World> world = all_of({
       raise_xid(0, {.number = 48, .gpu_instance = 1, .compute_instance = 0}),
       uncorrectable_ecc(1),
-      set_processes(2, {{.pid = 7, .name = "a \"b\": #c", .memory_mib = 12, .gpu_instance = 3}}),
+      set_processes(
+          2, {{.pid = 7, .name = "a \"b\": #c\\\n\t\x01ä", .memory_mib = 12, .gpu_instance = 3}}),
       block_call("nvmlDeviceGetName", GpuRef(3)),
       fail_call({.call = "nvmlInit", .code = 9, .times = 2}),
       lose(4),

@@ -28,6 +28,16 @@ const Gpu* find_gpu(const World& world, const GpuUuid& uuid) {
   return found == world.gpus.end() ? nullptr : &*found;
 }
 
+std::vector<MigDeviceView> list_mig_devices(const Gpu& gpu) {
+  std::vector<MigDeviceView> devices;
+  for (const GpuInstance& instance : gpu.mig.instances) {
+    for (const ComputeInstance& compute : instance.compute) {
+      devices.push_back({&instance, &compute});
+    }
+  }
+  return devices;
+}
+
 std::string profile_name(const Gpu& gpu, const GpuInstance& instance,
                          const ComputeInstance& compute) {
   const GpuInstanceProfile* profile = find_profile(gpu.model.mig, instance.profile);

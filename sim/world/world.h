@@ -28,7 +28,6 @@ struct Driver {
   unsigned cuda_minor = 0;
   bool open_modules = true;
   bool loaded = true;
-  unsigned generation = 0;  // counts the loads; sessions do not outlive one
 
   bool operator==(const Driver&) const = default;
 };
@@ -188,7 +187,7 @@ struct Gpu {
   std::vector<MemoryLimit> memory_limits;
   Vitals vitals;
   State state = State::kPresent;
-  unsigned generation = 0;  // counts resets; a session sees only one of them
+  unsigned generation = 0;  // counts resets and loads; a session sees only one
 
   bool operator==(const Gpu&) const = default;
 };
@@ -263,6 +262,14 @@ struct World {
 
 // The GPU with this uuid, or null.
 const Gpu* find_gpu(const World& world, const GpuUuid& uuid);
+
+// The MIG devices of a GPU: its compute instances with the GPU instances they
+// lie in, in their order. Points into the GPU.
+struct MigDeviceView {
+  const GpuInstance* instance;
+  const ComputeInstance* compute;
+};
+std::vector<MigDeviceView> list_mig_devices(const Gpu& gpu);
 
 // The driver's name for a MIG device's kind: "3g.40gb", "1c.3g.40gb".
 std::string profile_name(const Gpu& gpu, const GpuInstance& instance,

@@ -39,6 +39,10 @@ std::optional<std::vector<NvLink>> parse_links(const std::string& text) {
   return std::vector(count, link);
 }
 
+std::string no_link(const std::string& where, const std::string& text) {
+  return where + ": '" + text + "' is no link like '4 x gpu 0000:1b:00.0' or 'switch down'";
+}
+
 }  // namespace
 
 void Problems::add(const YAML::Node& at, const std::string& message) {
@@ -130,10 +134,7 @@ void YamlReader::read(const YAML::Node& node, const std::string& where,
     std::string text;
     read(each, where, text);
     const auto links = parse_links(text);
-    if (!links) {
-      return problems_.add(
-          each, where + ": '" + text + "' is no link like '4 x gpu 0000:1b:00.0' or 'switch down'");
-    }
+    if (!links) return problems_.add(each, no_link(where, text));
     value.insert(value.end(), links->begin(), links->end());
   }
 }
