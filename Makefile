@@ -67,7 +67,8 @@ tsan:
 
 fuzz:
 	@tools/install-deps lint
-	$(call compile,fuzz)
+	@test -f build/fuzz/build.ninja || cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz -j $(JOBS) --target tranche_fuzzers
 	@tools/run_fuzzers build/fuzz $${FUZZ_SECONDS:-20}
 
 bench:

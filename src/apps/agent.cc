@@ -180,9 +180,9 @@ class Agent {
   }
 
   void compose_now() {
-    const Inventory& inventory = *inventory_.get().value;
-    node_facts_ = facts_reader_.read(inventory, settings_);
-    composition_ = compose(inventory, settings_, node_facts_);
+    const auto inventory = inventory_.get().value;
+    node_facts_ = facts_reader_.read(*inventory, settings_);
+    composition_ = compose(*inventory, settings_, node_facts_);
     for (const std::string& note : composition_.catalog.notes) say("note " + note, note);
     for (const Withheld& device : composition_.catalog.withheld) {
       say("withheld " + device.uuid,

@@ -46,7 +46,8 @@ class [[nodiscard]] Result {
     require(kValue);
     return *std::get_if<kValue>(&state_);
   }
-  T&& operator*() && {
+  // By value: `for (auto& x : *list())` must not walk a list that is gone.
+  T operator*() && {
     require(kValue);
     return std::move(*std::get_if<kValue>(&state_));
   }

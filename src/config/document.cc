@@ -243,17 +243,13 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void merge_from(const ConfigNode& source, std::set<std::string>& own, ConfigNode& target) {
-    if (source.kind == NodeKind::kList) {
-      for (const ConfigNode& item : source.items) {
-        if (item.kind != NodeKind::kMap) {
-          return fail(item.line, "<< takes sections, found " + describe(item));
-        }
-        merge_from(item, own, target);
-      }
-      return;
-    }
+    if (source.kind != NodeKind::kList) return merge_map(source, own, target);
+    for (const ConfigNode& item : source.items) merge_map(item, own, target);
+  }
+
+  void merge_map(const ConfigNode& source, std::set<std::string>& own, ConfigNode& target) {
     if (source.kind != NodeKind::kMap) {
-      return fail(source.line, "<< takes a section, found " + describe(source));
+      return fail(source.line, "<< takes a section or a list of them, found " + describe(source));
     }
     for (std::size_t i = 0; i < source.keys.size(); ++i) {
       if (!own.insert(source.keys[i].text).second) continue;

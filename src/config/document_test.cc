@@ -85,7 +85,7 @@ TEST(Document, ResolvesAliasesAndMergeKeys) {
 
 TEST(Document, RefusesMergeKeysOfAnythingButSections) {
   EXPECT_THAT(problem_in("a: {<<: 5}\n"), HasSubstr("<< takes a section"));
-  EXPECT_THAT(problem_in("a: {<<: [5]}\n"), HasSubstr("<< takes sections"));
+  EXPECT_THAT(problem_in("a: {<<: [5]}\n"), HasSubstr("<< takes a section"));
   EXPECT_EQ(parse("'<<': 5\n")->keys[0].text, "\"<<\"");
 }
 

@@ -20,7 +20,7 @@ using namespace tranche::testing;
 
 constexpr std::string_view kBegin = "<!-- generated: begin -->\n";
 constexpr std::string_view kEnd = "<!-- generated: end -->\n";
-const std::string kDocument = TRANCHE_DOCS "/configuration.md";
+constexpr const char* kDocument = TRANCHE_DOCS "/configuration.md";
 
 TEST(HelpText, NamesEveryFlagVariableAndCommand) {
   const std::string help = help_text("tranche-device-plugin");

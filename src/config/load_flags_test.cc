@@ -33,7 +33,7 @@ struct Row {
 
 void nothing(Settings&) {}
 
-const Row kRows[] = {
+const Row all_rows[] = {
     {{"mig-strategy"},
      {"MIG_STRATEGY"},
      "flags.migStrategy",
@@ -364,7 +364,7 @@ Settings expected(const Row& row) {
 // -container-path cannot stand alone; it is tested by itself below.
 TEST(LoadSettings, HasARowHereForEverySetting) {
   std::vector<std::string> titles;
-  for (const Row& row : kRows) titles.push_back(title_of(row));
+  for (const Row& row : all_rows) titles.push_back(title_of(row));
   titles.emplace_back("container-path");
   std::vector<std::string> table;
   for (const FlagSpec& flag : flag_table()) table.emplace_back(flag.title());
@@ -375,7 +375,7 @@ TEST(LoadSettings, HasTheDocumentedDefaults) {
   const auto loaded = load_flags({});
   ASSERT_TRUE(loaded) << problem_of(loaded);
   EXPECT_EQ(loaded->settings, default_settings());
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     const Provenance* setting = find_setting(*loaded, title_of(row));
     ASSERT_NE(setting, nullptr) << title_of(row);
     EXPECT_EQ(show(setting->value), row.fallback) << title_of(row);
@@ -385,28 +385,31 @@ TEST(LoadSettings, HasTheDocumentedDefaults) {
   }
 }
 
+void expect_taken(const Row& row, const std::string& dashed_name) {
+  const std::string equals = dashed_name + "=" + row.sample;
+  const auto loaded = load_flags({equals});
+  ASSERT_TRUE(loaded) << equals << ": " << problem_of(loaded);
+  EXPECT_EQ(loaded->settings, expected(row)) << equals;
+  const Provenance* setting = find_setting(*loaded, title_of(row));
+  EXPECT_EQ(setting->origin, (Origin{OriginKind::kFlag, equals}));
+  EXPECT_EQ(show(setting->value), row.sample);
+  if (row.sample == "true" || row.sample == "false") return;
+  const auto spaced = load_flags({dashed_name, row.sample});
+  ASSERT_TRUE(spaced) << dashed_name << ": " << problem_of(spaced);
+  EXPECT_EQ(spaced->settings, expected(row)) << dashed_name;
+}
+
 TEST(LoadSettings, TakesEveryFlagByEveryNameInEverySyntax) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     for (const std::string& name : row.names) {
-      for (const std::string dashes : {"-", "--"}) {
-        const std::string equals = dashes + name + "=" + row.sample;
-        const auto loaded = load_flags({equals});
-        ASSERT_TRUE(loaded) << equals << ": " << problem_of(loaded);
-        EXPECT_EQ(loaded->settings, expected(row)) << equals;
-        const Provenance* setting = find_setting(*loaded, title_of(row));
-        EXPECT_EQ(setting->origin, (Origin{OriginKind::kFlag, equals}));
-        EXPECT_EQ(show(setting->value), row.sample);
-        if (row.sample == "true" || row.sample == "false") continue;
-        const auto spaced = load_flags({dashes + name, row.sample});
-        ASSERT_TRUE(spaced) << name << ": " << problem_of(spaced);
-        EXPECT_EQ(spaced->settings, expected(row)) << name;
-      }
+      expect_taken(row, "-" + name);
+      expect_taken(row, "--" + name);
     }
   }
 }
 
 TEST(LoadSettings, TakesABooleanWithoutAValueForTrue) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     if (row.sample != "true") continue;
     const auto loaded = load_flags({"--" + row.names[0]});
     ASSERT_TRUE(loaded) << problem_of(loaded);
@@ -415,7 +418,7 @@ TEST(LoadSettings, TakesABooleanWithoutAValueForTrue) {
 }
 
 TEST(LoadSettings, TakesEveryVariable) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     for (const std::string& variable : row.variables) {
       const auto loaded = load_variables({{variable, row.sample}});
       ASSERT_TRUE(loaded) << variable << ": " << problem_of(loaded);
@@ -427,7 +430,7 @@ TEST(LoadSettings, TakesEveryVariable) {
 }
 
 TEST(LoadSettings, TakesEveryKey) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     if (row.key.empty()) continue;
     const std::string file = file_with(row.key, row.in_file);
     const auto loaded = load_file("# a comment\n" + file);
@@ -439,7 +442,7 @@ TEST(LoadSettings, TakesEveryKey) {
 }
 
 TEST(LoadSettings, LetsTheFlagWinOverTheVariableAndThatOverTheFile) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     if (row.key.empty() || row.names.empty()) continue;
     const std::string file = file_with(row.key, row.in_file);
     const std::string& variable = row.variables[0];
@@ -458,7 +461,7 @@ TEST(LoadSettings, LetsTheFlagWinOverTheVariableAndThatOverTheFile) {
 }
 
 TEST(LoadSettings, LetsTheFlagWinOverTheVariableWhereTheFileHasNoKey) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     if (row.variables.empty() || row.names.empty()) continue;
     const std::string flag = "--" + row.names[0] + "=" + row.sample;
     const auto loaded =
@@ -469,7 +472,7 @@ TEST(LoadSettings, LetsTheFlagWinOverTheVariableWhereTheFileHasNoKey) {
 }
 
 TEST(LoadSettings, TakesTheFirstOfTwoVariables) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     if (row.variables.size() < 2) continue;
     const auto loaded =
         load_variables({{row.variables[0], row.sample}, {row.variables[1], row.other}});
@@ -479,7 +482,7 @@ TEST(LoadSettings, TakesTheFirstOfTwoVariables) {
 }
 
 TEST(LoadSettings, NamesTheFlagThatIsWrong) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     for (const std::string& name : row.names) {
       const std::string flag = "--" + name + "=" + row.wrong;
       EXPECT_THAT(problem_of(load_flags({flag})), StartsWith(brief(flag) + ": ")) << flag;
@@ -488,7 +491,7 @@ TEST(LoadSettings, NamesTheFlagThatIsWrong) {
 }
 
 TEST(LoadSettings, NamesTheVariableThatIsWrong) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     for (const std::string& variable : row.variables) {
       EXPECT_THAT(problem_of(load_variables({{variable, row.wrong}})), StartsWith(variable + ": "));
     }
@@ -496,7 +499,7 @@ TEST(LoadSettings, NamesTheVariableThatIsWrong) {
 }
 
 TEST(LoadSettings, NamesTheKeyAndLineThatIsWrong) {
-  for (const Row& row : kRows) {
+  for (const Row& row : all_rows) {
     if (row.key.empty() || !is_plain_text(row.wrong)) continue;
     const bool list = row.in_file.starts_with('[');
     const std::string value = list ? "[" + row.wrong + "]" : "'" + row.wrong + "'";

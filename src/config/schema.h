@@ -35,8 +35,8 @@ enum class KeyOwner {
 struct KeySpec {
   std::string_view path;  // "sharing.timeSlicing.resources[].replicas"
   KeyKind kind = KeyKind::kText;
-  const FlagSpec* flag = nullptr;  // the setting that this key sets
   KeyOwner owner = KeyOwner::kOurs;
+  const FlagSpec* flag = nullptr;  // the setting that this key sets
   std::string_view fallback;
   std::string_view help;
 };

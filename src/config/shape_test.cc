@@ -30,7 +30,7 @@ std::string file_with(const std::string& path, const std::vector<std::string>& e
       const bool rows = name.ends_with("[]");
       if (rows) name.resize(name.size() - 2);
       open += "{" + name + ": " + (rows ? "[" : "");
-      close = (rows ? "]" : "") + std::string("}") + close;
+      close.insert(0, rows ? "]}" : "}");
     }
   }
   return open + "{\n" + join(entries, ",\n") + "\n}" + close + "\n";

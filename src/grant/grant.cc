@@ -9,13 +9,20 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "grant/cdi_names.h"
 
 namespace tranche {
 namespace {
 
 constexpr const char* kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
 constexpr const char* kVolumeMountRoot = "/var/run/nvidia-container-devices";
-constexpr const char* kCdiVendor = "k8s.device-plugin.nvidia.com/";
+// A status that carries more than a few kilobytes of text does not arrive.
+constexpr std::size_t kLongestIdTold = 100;
+
+std::string told(std::string_view id) {
+  if (id.size() <= kLongestIdTold) return std::string(id);
+  return std::string(id.substr(0, kLongestIdTold)) + "…";
+}
 
 Error refusal(const Offer& offer, const std::string& why) {
   return {ErrorCode::kInvalidArgument,
@@ -34,11 +41,10 @@ Result<std::vector<const OfferedDevice*>> devices_of(const Offer& offer,
   std::vector<const OfferedDevice*> devices;
   for (const std::string_view id : ids) {
     const OfferedDevice* device = offer.find(id);
-    if (device == nullptr) return refusal(offer, "unknown device: " + std::string(id));
-    if (!seen.insert(id).second) return refusal(offer, "device given twice: " + std::string(id));
+    if (device == nullptr) return refusal(offer, "unknown device: " + told(id));
+    if (!seen.insert(id).second) return refusal(offer, "device given twice: " + told(id));
     if (!device->health.ok()) {
-      return refusal(offer,
-                     "unhealthy device: " + std::string(id) + ": " + device->health.reason());
+      return refusal(offer, "unhealthy device: " + told(id) + ": " + device->health.reason());
     }
     devices.push_back(device);
   }
@@ -99,18 +105,21 @@ class Granting {
  private:
   Status add_cdi() {
     if (!options_.list.any_cdi()) return Done{};
-    for (const std::string& name : names_) {
-      if (!is_in_specification("gpu", name)) return unresolvable(name);
-      name_cdi("gpu", name);
+    for (const std::string& id : names_) {
+      const std::string name = cdi_device_name(id);
+      if (!is_in_specification(kCdiGpu, name)) return unresolvable(name);
+      name_cdi(kCdiGpu, name);
     }
     for (const unsigned channel : facts_.imex_channels) {
       const std::string name = std::to_string(channel);
-      if (is_in_specification("imex-channel", name)) name_cdi("imex-channel", name);
+      if (is_in_specification(kCdiImexChannel, name)) name_cdi(kCdiImexChannel, name);
     }
-    for (const auto& [enabled, name] :
-         {std::pair{options_.gdrcopy, "gdrcopy"}, std::pair{options_.gds, "gds"},
-          std::pair{options_.mofed, "mofed"}}) {
-      if (enabled && is_in_specification(name, "all")) name_cdi(name, "all");
+    for (const auto& [enabled, cdi_class] :
+         {std::pair{options_.gdrcopy, kCdiGdrcopy}, std::pair{options_.gds, kCdiGds},
+          std::pair{options_.mofed, kCdiMofed}}) {
+      if (enabled && is_in_specification(cdi_class, std::string(kCdiAll))) {
+        name_cdi(cdi_class, kCdiAll);
+      }
     }
     if (options_.list.cdi_annotations) {
       grant_.annotations[options_.cdi_annotation_prefix + "nvidia-device-plugin_" +
@@ -120,13 +129,13 @@ class Granting {
     return Done{};
   }
 
-  bool is_in_specification(const std::string& cdi_class, const std::string& name) const {
-    const auto known = facts_.cdi.find(cdi_class);
+  bool is_in_specification(std::string_view cdi_class, const std::string& name) const {
+    const auto known = facts_.cdi.find(std::string(cdi_class));
     return known != facts_.cdi.end() && known->second.contains(name);
   }
 
-  void name_cdi(const std::string& cdi_class, const std::string& name) {
-    cdi_names_.push_back(kCdiVendor + cdi_class + "=" + name);
+  void name_cdi(std::string_view cdi_class, std::string_view name) {
+    cdi_names_.push_back(cdi_qualified_name(cdi_class, name));
   }
 
   // Naming a device that no file resolves would leave the pod with an error

@@ -136,6 +136,15 @@ TEST(Cdi, RefusesADeviceThatNoSpecificationResolves) {
             "GPU-7: writing /var/run/cdi/x.json: No space left on device");
 }
 
+TEST(Cdi, NamesAnOldMigIdAsItsSpecificationDoes) {
+  Offer offer = slices();
+  offer.devices[0].uuid = "MIG-GPU-1/7/0";
+  EXPECT_THAT(granted(offer, {.list = {.cdi_cri = true}}, {"MIG-GPU-1/7/0"},
+                      {.cdi = {{"gpu", {"MIG-GPU-1_7_0"}}}})
+                  .cdi_devices,
+              ElementsAre("k8s.device-plugin.nvidia.com/gpu=MIG-GPU-1_7_0"));
+}
+
 TEST(Cdi, NamesTheOtherClassesThatHaveSomething) {
   NodeFacts node = facts();
   node.cdi["gds"] = {"all"};
@@ -204,6 +213,10 @@ TEST(BadIds, AreRefusedByName) {
   EXPECT_THAT(refused(eight_gpus(), {"GPU-1", "GPU-1"}), HasSubstr("device given twice: GPU-1"));
   EXPECT_THAT(refused(eight_gpus(), {}), HasSubstr("no device ids were given"));
   EXPECT_THAT(refused(eight_gpus(), {""}), HasSubstr("unknown device: "));
+}
+
+TEST(BadIds, AreToldInPartWhereTheyAreVeryLong) {
+  EXPECT_LT(refused(eight_gpus(), {std::string(100000, 'x')}).size(), 300U);
 }
 
 TEST(UnhealthyDevice, IsRefusedWithItsReason) {

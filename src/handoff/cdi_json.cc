@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "handoff/cdi_names.h"
+#include "grant/cdi_names.h"
 
 namespace tranche {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "handoff/cdi_edits.h"
 #include "handoff/cdi_hooks.h"
-#include "handoff/cdi_names.h"
+#include "grant/cdi_names.h"
 
 namespace tranche {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/errno_error.h"
 #include "base/files.h"
 #include "handoff/cdi_json.h"
-#include "handoff/cdi_names.h"
+#include "grant/cdi_names.h"
 
 namespace tranche {
 namespace {

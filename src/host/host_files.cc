@@ -124,7 +124,7 @@ std::string HostFiles::driver_version() const {
 }
 
 std::string HostFiles::gpu_set() const {
-  for (const char* folder : {"/sys/bus/pci/drivers/nvidia", "/sys/module/nvidia/drivers/pci:nvidia",
+  for (const char* folder : {"/sys/module/nvidia/drivers/pci:nvidia", "/sys/bus/pci/drivers/nvidia",
                              "/proc/driver/nvidia/gpus"}) {
     const Result<std::vector<std::string>> names = list_directory(below(root_, folder));
     if (!names) continue;

@@ -55,6 +55,8 @@ void Scanner::run(const std::stop_token& stop) {
     take_requests();
     if (state_.all_released) {
       wait_for_request(stop, kSlice);
+      // What a reset puts into the log is no news of the GPU after it.
+      if (kernel_log_) kernel_log_->drain();
       continue;
     }
     if (const Status scanned = scan_once()) {
@@ -84,6 +86,8 @@ Status Scanner::scan_once() {
                                 {"gpus", std::to_string(reading->gpus.size())}});
   }
   has_events_ = true;
+  if (was_blind_) fold_kernel_log();
+  was_blind_ = false;
   state_ = with_reading(std::move(state_), *reading, surroundings());
   for (const GpuReading& one : reading->gpus) {
     const std::string index = std::to_string(one.index);
@@ -196,6 +200,7 @@ Status Scanner::ensure_open() {
     is_open_ = false;
   }
   if (is_open_) return Done{};
+  was_blind_ = true;
   gpu_set_ = std::move(gpu_set);
   Status opened = source_.open(state_.released);
   is_open_ = static_cast<bool>(opened);
@@ -280,6 +285,7 @@ bool Scanner::fold_driver_events(milliseconds at_most, const std::stop_token& st
     if (!events) {
       // Until the driver is read again; that also shows what is wrong.
       has_events_ = false;
+      was_blind_ = true;
       const bool never_any = events.error().code == ErrorCode::kNotFound;
       if (!never_any && said_.changed("events", events.error().message)) {
         log_.info("driver events stopped", {{"reason", events.error().message}});
@@ -297,10 +303,12 @@ bool Scanner::fold_kernel_log() {
   if (!kernel_log_) return false;
   bool news = false;
   for (const KernelXid& line : kernel_log_->drain()) {
-    const bool ours = state_.seen_by == DriverKind::kDeviceNodes || only_the_kernel_tells(line.xid);
+    const bool ours =
+        was_blind_ || state_.seen_by == DriverKind::kDeviceNodes || only_the_kernel_tells(line.xid);
     const auto gpu = std::ranges::find_if(
         state_.inventory.gpus, [&](const Gpu& candidate) { return candidate.pci == line.pci; });
     if (!ours || gpu == state_.inventory.gpus.end()) continue;
+    if (state_.released.contains(gpu->uuid)) continue;  // somebody is resetting it
     fold({.kind = DriverEvent::Kind::kXid, .gpu = gpu->uuid, .xid = line.xid}, "kernel log");
     news = true;
   }

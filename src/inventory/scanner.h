@@ -87,6 +87,9 @@ class Scanner {
   bool is_open_ = false;
   std::string gpu_set_;  // the kernel's, when the driver was opened
   bool has_events_ = false;
+  // Events may have been missed since the last reading: then the kernel's log
+  // is believed on everything.
+  bool was_blind_ = true;
   std::chrono::milliseconds trouble_pause_{};
   std::chrono::steady_clock::time_point next_fresh_session_{};
   std::chrono::milliseconds fresh_session_pause_{};

@@ -15,6 +15,8 @@ namespace tranche {
 
 struct ListedDevice {
   std::string uuid;
+  // Where there are replicas: those from `first` to below `replicas`.
+  unsigned first = 0;
   std::optional<unsigned> replicas;
   std::optional<unsigned> numa_node;
   bool healthy = true;
@@ -25,5 +27,12 @@ struct ListedDevice {
 using DeviceList = std::vector<ListedDevice>;  // sorted by uuid
 
 DeviceList list_of(const Offer& offer);
+
+// On the way from one list to another: the new one, and what it no longer has
+// as unhealthy. The kubelet (up to 1.37 at least) crashes when a device leaves
+// the list while an allocation of it is under way; one that is unhealthy is
+// chosen no more, and can leave a moment later. Equal to `wanted` where nothing
+// is dropped.
+DeviceList towards(const DeviceList& shown, const DeviceList& wanted);
 
 }  // namespace tranche

@@ -26,7 +26,7 @@ void encode(const DeviceList& list, v1beta1::ListAndWatchResponse& message) {
       add_device(device, device.uuid, message);
       continue;
     }
-    for (unsigned replica = 0; replica < *device.replicas; ++replica) {
+    for (unsigned replica = device.first; replica < *device.replicas; ++replica) {
       add_device(device, share_id(device.uuid, replica), message);
     }
   }

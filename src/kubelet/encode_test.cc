@@ -68,6 +68,41 @@ TEST(EncodeGrant, CarriesAllOfIt) {
   EXPECT_EQ(message.cdi_devices(0).name(), "nvidia.com/gpu=0");
 }
 
+TEST(Towards, IsTheWantedListWhereNothingIsDropped) {
+  const DeviceList shown{{.uuid = "a"}, {.uuid = "b", .replicas = 2}};
+  const DeviceList wanted{
+      {.uuid = "a", .healthy = false}, {.uuid = "b", .replicas = 3}, {.uuid = "c"}};
+  EXPECT_EQ(towards(shown, wanted), wanted);
+}
+
+TEST(Towards, KeepsWhatIsDroppedAsUnhealthy) {
+  EXPECT_THAT(towards({{.uuid = "a"}, {.uuid = "b"}}, {{.uuid = "b"}}),
+              ElementsAre(ListedDevice{.uuid = "a", .healthy = false}, ListedDevice{.uuid = "b"}));
+}
+
+TEST(Towards, KeepsReplicasThatAreDroppedAsUnhealthy) {
+  const DeviceList list = towards({{.uuid = "a", .replicas = 4}}, {{.uuid = "a", .replicas = 2}});
+  v1beta1::ListAndWatchResponse message;
+  encode(list, message);
+  ASSERT_THAT(ids(message), ElementsAre("a::0", "a::1", "a::2", "a::3"));
+  EXPECT_EQ(message.devices(1).health(), "Healthy");
+  EXPECT_EQ(message.devices(2).health(), "Unhealthy");
+}
+
+TEST(Towards, TakesADeviceAndItsReplicasForDifferentThings) {
+  EXPECT_THAT(towards({{.uuid = "a"}}, {{.uuid = "a", .replicas = 2}}),
+              ElementsAre(ListedDevice{.uuid = "a", .healthy = false},
+                          ListedDevice{.uuid = "a", .replicas = 2}));
+}
+
+TEST(Towards, GoesOnFromAListThatIsOnTheWayItself) {
+  const DeviceList first = towards({{.uuid = "a", .replicas = 9}}, {{.uuid = "a", .replicas = 5}});
+  const DeviceList second = towards(first, {{.uuid = "a", .replicas = 2}});
+  v1beta1::ListAndWatchResponse message;
+  encode(second, message);
+  EXPECT_EQ(message.devices_size(), 9);
+}
+
 TEST(ListOf, IsSortedAndKnowsNothingOfReasons) {
   Offer offer;
   offer.devices = {{.uuid = "GPU-b", .health = {{"XID 79"}}}, {.uuid = "GPU-a"}};

@@ -30,12 +30,24 @@ grpc::Status to_grpc(const Error& error) {
   return {grpc::StatusCode::INTERNAL, error.message};
 }
 
+// Counts a call for as long as it lasts.
+class CallInProgress {
+ public:
+  explicit CallInProgress(std::atomic<int>& count) : count_(count) { ++count_; }
+  CallInProgress(const CallInProgress&) = delete;
+  CallInProgress& operator=(const CallInProgress&) = delete;
+  ~CallInProgress() { --count_; }
+
+ private:
+  std::atomic<int>& count_;
+};
+
 // A long list of ids, cut for the log.
 std::string told(const std::vector<std::string_view>& ids) {
   constexpr std::size_t kMost = 8;
   std::vector<std::string> shown;
   for (const std::string_view id : ids) {
-    if (shown.size() < kMost) shown.emplace_back(id);
+    if (shown.size() < kMost) shown.emplace_back(id.substr(0, 100));
   }
   std::string text = join(shown, ",");
   if (ids.size() > kMost) text += ",… (" + std::to_string(ids.size()) + ")";
@@ -82,6 +94,7 @@ grpc::Status PluginService::ListAndWatch(
 grpc::Status PluginService::GetPreferredAllocation(
     grpc::ServerContext*, const v1beta1::PreferredAllocationRequest* request,
     v1beta1::PreferredAllocationResponse* response) {
+  const CallInProgress call(allocating_);
   const auto serving = serving_.get().value;
   for (const auto& container : request->container_requests()) {
     const Wish wish{views(container.available_deviceids()),
@@ -99,6 +112,7 @@ grpc::Status PluginService::GetPreferredAllocation(
 
 grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
                                      v1beta1::AllocateResponse* response) {
+  const CallInProgress call(allocating_);
   const auto serving = serving_.get().value;
   for (const auto& container : request->container_requests()) {
     const std::vector<std::string_view> ids = views(container.devices_ids());

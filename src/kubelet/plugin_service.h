@@ -48,6 +48,8 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
                 Log& log);
 
   CallCounts counts() const;
+  // Whether a call about shares is being answered right now.
+  bool is_allocating() const { return allocating_.load() > 0; }
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* context, const v1beta1::Empty* request,
                                       v1beta1::DevicePluginOptions* response) override;
@@ -69,6 +71,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   const Latest<Listing>& listing_;
   const StreamWatch watch_;
   Log& log_;
+  std::atomic<int> allocating_{0};
   std::atomic<std::uint64_t> granted_{0};
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> preferred_{0};

@@ -20,7 +20,10 @@ using std::chrono::system_clock;
 // Within a registration the kubelet dials us, for up to ten seconds.
 constexpr std::chrono::seconds kRegisterTimeout{15};
 constexpr milliseconds kShutdownPatience{500};
-constexpr milliseconds kRetirePatience{1000};
+constexpr milliseconds kRetirePatience{3000};
+// From telling the kubelet that a device is not to be chosen until it may leave
+// the list: an allocation that had chosen it before is long over then.
+constexpr milliseconds kBeforeLeaving{1000};
 // How often the machine looks at the time while nothing happens.
 constexpr milliseconds kIdleLook{5000};
 
@@ -83,7 +86,30 @@ void ResourcePlugin::serve(Serving serving) {
   DeviceList devices = list_of(serving.offer);
   serving_.publish(std::move(serving));
   const std::lock_guard lock(mutex_);
-  listing_.publish({epoch_, std::move(devices)});
+  show(std::move(devices));
+}
+
+// mutex_ is held.
+void ResourcePlugin::show(DeviceList devices) {
+  wanted_ = std::move(devices);
+  const DeviceList shown = listing_.get().value->devices;
+  const bool is_listened_to = registration_.phase == RegistrationPhase::kUp;
+  DeviceList next = is_listened_to ? towards(shown, wanted_) : wanted_;
+  if (next != wanted_ && next != shown) drop_at_ = steady_clock::now() + kBeforeLeaving;
+  listing_.publish({epoch_, std::move(next)});
+  changed_.notify_all();
+}
+
+// mutex_ is held.
+void ResourcePlugin::drop_what_is_due() {
+  if (listing_.get().value->devices == wanted_) return;
+  const auto now = steady_clock::now();
+  if (now < drop_at_) return;
+  if (service_->is_allocating()) {
+    drop_at_ = now + kBeforeLeaving;
+    return;
+  }
+  listing_.publish({epoch_, wanted_});
 }
 
 void ResourcePlugin::kubelet_came(const std::string& identity) {
@@ -103,10 +129,12 @@ ResourceStatus ResourcePlugin::status() const {
 
 void ResourcePlugin::retire() {
   std::unique_lock lock(mutex_);
-  listing_.publish({epoch_, {}});
-  const std::uint64_t version = listing_.get().version;
+  show({});
   if (registration_.phase != RegistrationPhase::kUp) return;
-  changed_.wait_for(lock, kRetirePatience, [&] { return sent_version_ >= version; });
+  changed_.wait_for(lock, kRetirePatience, [&] {
+    const auto latest = listing_.get();
+    return latest.value->devices.empty() && sent_version_ >= latest.version;
+  });
 }
 
 // mutex_ is held.
@@ -120,28 +148,38 @@ void ResourcePlugin::run(const std::stop_token& stop) {
   serve_on_fresh_socket();
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
-    if (events_.empty()) events_.push_back(RegistrationEvent::kTimePassed);
-    const RegistrationPhase before = registration_.phase;
-    while (!events_.empty()) {
-      registration_ = next(registration_, events_.front(), steady_clock::now());
-      events_.pop_front();
-    }
-    if (before == RegistrationPhase::kUp && registration_.phase != RegistrationPhase::kUp) {
-      log_.warning("the kubelet no longer listens", {{"resource", name_.text}});
-    }
-    if (before != RegistrationPhase::kUp && registration_.phase == RegistrationPhase::kUp) {
-      log_.info("registered", {{"resource", name_.text}, {"socket", socket_}});
-    }
+    take_events();
+    drop_what_is_due();
     if (registration_.phase == RegistrationPhase::kDue && !kubelet_socket_.empty()) {
       lock.unlock();
       attempt(stop);
       lock.lock();
       continue;
     }
+    auto wake = steady_clock::now() + kIdleLook;
     const bool timed = registration_.phase == RegistrationPhase::kVerifying ||
                        registration_.phase == RegistrationPhase::kPausing;
-    const auto wake = timed ? registration_.until : steady_clock::now() + kIdleLook;
-    changed_.wait_until(lock, stop, wake, [&] { return !events_.empty(); });
+    if (timed) wake = std::min(wake, registration_.until);
+    const std::uint64_t version = listing_.get().version;
+    if (listing_.get().value->devices != wanted_) wake = std::min(wake, drop_at_);
+    changed_.wait_until(lock, stop, wake,
+                        [&] { return !events_.empty() || listing_.get().version != version; });
+  }
+}
+
+// mutex_ is held.
+void ResourcePlugin::take_events() {
+  if (events_.empty()) events_.push_back(RegistrationEvent::kTimePassed);
+  const RegistrationPhase before = registration_.phase;
+  while (!events_.empty()) {
+    registration_ = next(registration_, events_.front(), steady_clock::now());
+    events_.pop_front();
+  }
+  if (before == RegistrationPhase::kUp && registration_.phase != RegistrationPhase::kUp) {
+    log_.warning("the kubelet no longer listens", {{"resource", name_.text}});
+  }
+  if (before != RegistrationPhase::kUp && registration_.phase == RegistrationPhase::kUp) {
+    log_.info("registered", {{"resource", name_.text}, {"socket", socket_}});
   }
 }
 

@@ -57,11 +57,14 @@ class ResourcePlugin {
   ResourceStatus status() const;
 
   // Shows the kubelet an empty list, so that the node's capacity falls at once
-  // and not after its five minutes of grace; waits a moment for it to be sent.
+  // and not after its five minutes of grace; waits a little for it to be sent.
   void retire();
 
  private:
   void run(const std::stop_token& stop);
+  void show(DeviceList devices);
+  void drop_what_is_due();
+  void take_events();
   void tell(RegistrationEvent event);
   void attempt(const std::stop_token& stop);
   bool serve_on_fresh_socket();
@@ -85,6 +88,8 @@ class ResourcePlugin {
   std::deque<RegistrationEvent> events_;
   std::uint64_t epoch_ = 0;
   std::uint64_t sent_version_ = 0;
+  DeviceList wanted_;           // what the list is to become
+  RegistrationTime drop_at_{};  // when devices that are not wanted may leave it
   Registration registration_;
   std::string kubelet_;  // the identity of the one we were last told of
   std::string socket_;   // file name

@@ -48,9 +48,8 @@ TEST_F(ConfigStory, ANewNameIsRegisteredAndTheOldOneRetired) {
 }
 
 TEST_F(ConfigStory, OnlyWhatChangedIsRegisteredAnew) {
-  begin_with("version: v1\n", "dgx-a100-mig-mixed");
-  stop_agent();
-  start_agent({"--mig-strategy=mixed", "--config-file=" + path("config.yaml")});
+  write("config.yaml", "version: v1\n");
+  begin("dgx-a100-mig-mixed", {"--mig-strategy=mixed", "--config-file=" + path("config.yaml")});
   expect_allocatable("nvidia.com/mig-1g.5gb", 9);
   const auto before = count_events(EventKind::kRegister, "nvidia.com/mig-1g.5gb");
   write("config.yaml",

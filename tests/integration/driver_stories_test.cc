@@ -114,8 +114,9 @@ TEST_F(DriverStory, EverySliceOfAFaultyGpuTurnsUnhealthy) {
 }
 
 TEST_F(DriverStory, EveryReplicaOfAFaultyGpuTurnsUnhealthy) {
-  write("config.yaml",
-        "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n");
+  write(
+      "config.yaml",
+      "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n");
   begin("t4-quad", {"--config-file=" + path("config.yaml")});
   expect_allocatable(kGpu, 16);
   happens(sim::raise_xid(0, {.number = 79, .route = sim::Xid::Route::kBoth}));
@@ -240,6 +241,7 @@ TEST_F(DriverStory, TheAgentLetsGoOfSingleGpusOnCommand) {
   expect_allocatable(kGpu, 8);
   EXPECT_EQ(command({"release", "2", "0000:df:00.0"}).exit_code, 0);
   expect_allocatable(kGpu, 6);
+  expect_log("driver opened .*gpus=6");
   happens(sim::raise_xid(5, {.number = 79, .route = sim::Xid::Route::kEvent}));
   expect_allocatable(kGpu, 5);
   EXPECT_EQ(command({"resume"}).exit_code, 0);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What happens to the kubelet, and to our place with it.
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <grpcpp/grpcpp.h>
 
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "base/files.h"
-#include "base/unique_fd.h"
+#include "deviceplugin_v1beta1.grpc.pb.h"
 #include "integration/node_story.h"
 
 namespace tranche {
@@ -22,7 +20,9 @@ class KubeletStory : public NodeStory {
  protected:
   std::vector<std::string> our_sockets() const {
     std::vector<std::string> found;
-    for (const std::string& name : *list_directory(dir_.path("dp"))) {
+    const auto names = list_directory(dir_.path("dp"));
+    if (!names) return found;
+    for (const std::string& name : *names) {
       if (name.starts_with("tranche-") && name.ends_with(".sock")) found.push_back(name);
     }
     return found;
@@ -141,20 +141,81 @@ TEST_F(KubeletStory, AnUnchangedListIsNotSentAgain) {
   happens(sim::raise_xid(2, {.number = 94}));
   expect_allocatable(kGpu, 7);
   expect_allocatable(kGpu, 8);
-  EXPECT_EQ(count_events(EventKind::kListAndWatchReceived, kGpu), 5U);
+  EXPECT_LE(count_events(EventKind::kListAndWatchReceived, kGpu), 5U);
 }
+
+// A stream beside the kubelet's own.
+class SecondStream {
+ public:
+  explicit SecondStream(const std::string& socket)
+      : stub_(v1beta1::DevicePlugin::NewStub(
+            grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials()))),
+        stream_(stub_->ListAndWatch(&context_, {})) {}
+  SecondStream(const SecondStream&) = delete;
+  SecondStream& operator=(const SecondStream&) = delete;
+  ~SecondStream() {
+    context_.TryCancel();
+    stream_->Finish();
+  }
+
+  // The next list: ids, unhealthy ones with a mark behind.
+  std::vector<std::string> next() {
+    v1beta1::ListAndWatchResponse message;
+    if (!stream_->Read(&message)) return {};
+    std::vector<std::string> ids;
+    for (const auto& device : message.devices()) {
+      ids.push_back(device.id() + (device.health() == "Healthy" ? "" : "!"));
+    }
+    return ids;
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
+  std::unique_ptr<grpc::ClientReader<v1beta1::ListAndWatchResponse>> stream_;
+};
 
 TEST_F(KubeletStory, IdsAreListedInOrder) {
   begin("hgx-h200");
   expect_allocatable(kGpu, 8);
-  std::vector<std::string> ids;
-  for (const auto& [id, device] : kubelet_->node().resources.at(kGpu).devices) ids.push_back(id);
+  const std::vector<std::string> ids = SecondStream(agent_socket()).next();
+  EXPECT_THAT(ids, testing::SizeIs(8));
   EXPECT_TRUE(std::ranges::is_sorted(ids));
+}
+
+TEST_F(KubeletStory, TwoStreamsAtOnceBothGetEverything) {
+  begin("t4-single");
+  expect_allocatable(kGpu, 1);
+  SecondStream second(agent_socket());
+  const std::string id = second.next().at(0);
+  happens(sim::raise_xid(0, {.number = 94}));
+  expect_allocatable(kGpu, 0);
+  EXPECT_THAT(second.next(), testing::ElementsAre(id + "!"));
+  expect_allocatable(kGpu, 1);
+  EXPECT_THAT(second.next(), testing::ElementsAre(id));
+}
+
+// The kubelet's device manager crashes when a device leaves the list while an
+// allocation of it is under way: one that goes is unhealthy first.
+TEST_F(KubeletStory, ADeviceIsUnhealthyBeforeItLeavesTheList) {
+  begin("t4-quad");
+  expect_allocatable(kGpu, 4);
+  SecondStream stream(agent_socket());
+  const std::vector<std::string> before = stream.next();
+  happens(sim::unplug(3));
+  expect_capacity(kGpu, 3);
+  std::vector<std::vector<std::string>> lists;
+  do {
+    lists.push_back(stream.next());
+  } while (lists.back().size() == 4);
+  ASSERT_GE(lists.size(), 2U) << "it left without a warning";
+  EXPECT_THAT(lists.back(), testing::SizeIs(3));
+  EXPECT_THAT(lists[lists.size() - 2], testing::Contains(testing::EndsWith("!")));
 }
 
 TEST_F(KubeletStory, PreferenceFollowsTheTopology) {
   begin("a40-bridged");
-  expect_allocatable(kGpu, 4);
+  expect_allocatable(kGpu, 8);
   const auto pair = granted("pair", {{kGpu, 2}});
   const auto world = node_->world();
   ASSERT_TRUE(world);

@@ -2,12 +2,14 @@
 #include "integration/node_story.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
+#include "base/files.h"
 #include "sim/worlds/builtin.h"
 
 namespace tranche {
@@ -24,7 +26,10 @@ void NodeStory::begin(const std::string& world, std::vector<std::string> flags,
 void NodeStory::make_node(const std::string& world) {
   const auto parsed = sim::builtin_world(world);
   ASSERT_TRUE(parsed) << parsed.error().message;
-  const auto made = sim::SimulatedNode::create(dir_.path("root"), *parsed, {.plain_files = true});
+  // Real device nodes where they can be made: CDI specifications tell them from
+  // files.
+  const auto made =
+      sim::SimulatedNode::create(dir_.path("root"), *parsed, {.plain_files = ::geteuid() != 0});
   ASSERT_TRUE(made) << made.error().message;
   node_ = *made;
 }
@@ -125,6 +130,15 @@ NodeStory::CommandResult NodeStory::command(std::vector<std::string> words) {
         line.text + "\n";
   }
   return result;
+}
+
+std::string NodeStory::agent_socket() const {
+  const auto names = list_directory(dir_.path("dp"));
+  if (!names) return {};
+  for (const std::string& name : *names) {
+    if (name.starts_with("tranche-") && name.ends_with(".sock")) return dir_.path("dp/" + name);
+  }
+  return {};
 }
 
 std::size_t NodeStory::count_events(standin::EventKind kind, const std::string& resource) {

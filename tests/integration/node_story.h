@@ -68,6 +68,9 @@ class NodeStory : public testing::Test {
   };
   CommandResult command(std::vector<std::string> words);
 
+  // The socket that the agent serves its first resource on.
+  std::string agent_socket() const;
+
   std::size_t count_events(standin::EventKind kind, const std::string& resource = {});
 
   void write(const std::string& name, const std::string& content);

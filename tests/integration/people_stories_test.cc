@@ -23,7 +23,8 @@ TEST_F(PeopleStory, DevicesShowsWhatARunningAgentKnows) {
   EXPECT_THAT(shown.output, ContainsRegex("Driver: 580.105.08, CUDA 13.0"));
   EXPECT_THAT(shown.output, ContainsRegex("Agent:  [0-9.]+, running since"));
   EXPECT_THAT(shown.output, ContainsRegex("INDEX +UUID +MODEL +MEMORY"));
-  EXPECT_THAT(shown.output, ContainsRegex("0 +GPU-.* +NVIDIA H200 +140.4 GiB +0000:1b:00.0 +0 +healthy"));
+  EXPECT_THAT(shown.output,
+              ContainsRegex("0 +GPU-.* +NVIDIA H200 +140.4 GiB +0000:1b:00.0 +0 +healthy"));
   EXPECT_THAT(shown.output, HasSubstr("UNHEALTHY: XID 79: the GPU fell off the bus"));
   EXPECT_THAT(shown.output, ContainsRegex("nvidia.com/gpu +8 +8 +7 +registered"));
 }

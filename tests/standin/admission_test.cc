@@ -28,8 +28,8 @@ using testing::IsSupersetOf;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-const std::string kGpu = "nvidia.com/gpu";
-const std::string kNic = "example.com/nic";
+constexpr const char* kGpu = "nvidia.com/gpu";
+constexpr const char* kNic = "example.com/nic";
 constexpr std::chrono::seconds kPatience{20};
 
 Pod pod_of(const std::string& name, const Limits& limits) {
@@ -72,7 +72,7 @@ class StandinAdmission : public testing::Test {
     return plugin;
   }
 
-  static ScriptedPlugin::Script preferring(std::vector<std::string> ids) {
+  static ScriptedPlugin::Script preferring(const IdList& ids) {
     return {.options = {.preferred_allocation_available = true},
             .on_preferred = [ids](const auto&, auto& response) {
               for (auto* container = response.add_container_responses(); const auto& id : ids) {

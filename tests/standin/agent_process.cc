@@ -320,7 +320,8 @@ Status AgentProcess::signal(int number) const {
 Result<ProcessEnd> AgentProcess::wait_for_end(std::chrono::milliseconds patience) const {
   {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, patience, [&] { return end_.has_value(); });
+    // Its last words too, unless somebody else keeps the streams open.
+    changed_.wait_for(lock, patience, [&] { return end_.has_value() && is_drained_; });
     if (end_) return *end_;
   }
   return Error{ErrorCode::kUnavailable,

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kGpu = "nvidia.com/gpu";
+constexpr const char* kGpu = "nvidia.com/gpu";
 
 // The texts below were written in Go, with the libraries that the kubelet uses
 // (encoding/json, k8s.io/utils/dump, hash/fnv), and not by our code.

@@ -34,6 +34,8 @@ struct PreferenceQuestion {
   Ids available;
   Ids must_include;
   std::int64_t size = 0;
+
+  bool operator==(const PreferenceQuestion&) const = default;
 };
 
 struct Choice {

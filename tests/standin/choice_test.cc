@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const std::string kGpu = "nvidia.com/gpu";
+constexpr const char* kGpu = "nvidia.com/gpu";
 
 NodeState state_with(const std::vector<Device>& devices, const Ids& allocated = {}) {
   NodeState state;
@@ -20,8 +20,10 @@ NodeState state_with(const std::vector<Device>& devices, const Ids& allocated = 
   return state;
 }
 
-const std::vector<Device> kFour = {
-    {"a0", "Healthy", {0}}, {"b0", "Healthy", {0}}, {"c1", "Healthy", {1}}, {"d", "Healthy", {}}};
+std::vector<Device> four() {
+  return {
+      {"a0", "Healthy", {0}}, {"b0", "Healthy", {0}}, {"c1", "Healthy", {1}}, {"d", "Healthy", {}}};
+}
 
 ChoiceRequest request_of(std::int64_t required) {
   return {.pod_uid = "uid", .container = "main", .resource = kGpu, .required = required};
@@ -35,19 +37,17 @@ std::string refusal(const NodeState& state, const ChoiceRequest& request) {
 
 TEST(Choice, AsksWithAllAvailableDevicesWithoutAHint) {
   Random random(1);
-  const auto choice = begin_choice(state_with(kFour, {"b0"}), request_of(2), random);
-  ASSERT_TRUE(choice && choice->question);
+  const auto choice = begin_choice(state_with(four(), {"b0"}), request_of(2), random);
+  ASSERT_TRUE(choice);
   EXPECT_THAT(choice->picked, IsEmpty());
-  EXPECT_THAT(choice->question->available, ElementsAre("a0", "c1", "d"));
-  EXPECT_THAT(choice->question->must_include, IsEmpty());
-  EXPECT_EQ(choice->question->size, 2);
+  EXPECT_EQ(choice->question, (PreferenceQuestion{{"a0", "c1", "d"}, {}, 2}));
 }
 
 TEST(Choice, TakesReusableDevicesFirstAndMayNeedNoMore) {
   Random random(1);
   ChoiceRequest request = request_of(2);
   request.reusable = {"a0", "b0", "c1"};
-  const auto choice = begin_choice(state_with(kFour, request.reusable), request, random);
+  const auto choice = begin_choice(state_with(four(), request.reusable), request, random);
   ASSERT_TRUE(choice);
   EXPECT_TRUE(choice->is_complete());
   EXPECT_FALSE(choice->question);
@@ -59,11 +59,9 @@ TEST(Choice, TellsThePluginToIncludeWhatIsReused) {
   Random random(1);
   ChoiceRequest request = request_of(2);
   request.reusable = {"a0"};
-  const auto choice = begin_choice(state_with(kFour, {"a0"}), request, random);
-  ASSERT_TRUE(choice && choice->question);
-  EXPECT_THAT(choice->question->available, ElementsAre("a0", "b0", "c1", "d"));
-  EXPECT_THAT(choice->question->must_include, ElementsAre("a0"));
-  EXPECT_EQ(choice->question->size, 2);
+  const auto choice = begin_choice(state_with(four(), {"a0"}), request, random);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->question, (PreferenceQuestion{{"a0", "b0", "c1", "d"}, {"a0"}, 2}));
   EXPECT_EQ(choice->needed, 1);
 }
 
@@ -71,9 +69,9 @@ TEST(Choice, AsksAmongAlignedDevicesWhereThereAreMoreThanNeeded) {
   Random random(1);
   ChoiceRequest request = request_of(1);
   request.affinity = NumaNodes{0};
-  const auto choice = begin_choice(state_with(kFour), request, random);
-  ASSERT_TRUE(choice && choice->question);
-  EXPECT_THAT(choice->question->available, ElementsAre("a0", "b0"));
+  const auto choice = begin_choice(state_with(four()), request, random);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->question, (PreferenceQuestion{{"a0", "b0"}, {}, 1}));
   EXPECT_EQ(*finish_choice(*choice, {"c1", "b0"}, 1, random), (Ids{"b0"}));
 }
 
@@ -81,23 +79,22 @@ TEST(Choice, TakesAllAlignedDevicesUnaskedWhereAllAreNeeded) {
   Random random(1);
   ChoiceRequest request = request_of(2);
   request.affinity = NumaNodes{0};
-  const auto exact = begin_choice(state_with(kFour), request, random);
+  const auto exact = begin_choice(state_with(four()), request, random);
   ASSERT_TRUE(exact);
   EXPECT_FALSE(exact->question);
   EXPECT_THAT(exact->picked, ElementsAre("a0", "b0"));
 
   request.required = 3;
-  const auto more = begin_choice(state_with(kFour), request, random);
-  ASSERT_TRUE(more && more->question);
-  EXPECT_THAT(more->question->must_include, ElementsAre("a0", "b0"));
-  EXPECT_THAT(more->question->available, ElementsAre("a0", "b0", "c1", "d"));
+  const auto more = begin_choice(state_with(four()), request, random);
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->question, (PreferenceQuestion{{"a0", "b0", "c1", "d"}, {"a0", "b0"}, 3}));
   // Devices on another node come before those on none.
   EXPECT_EQ(*finish_choice(*more, {}, 3, random), (Ids{"a0", "b0", "c1"}));
 }
 
 TEST(Choice, IgnoresAPreferenceForDevicesThatWereNotOffered) {
   Random random(1);
-  const auto choice = begin_choice(state_with(kFour, {"a0"}), request_of(1), random);
+  const auto choice = begin_choice(state_with(four(), {"a0"}), request_of(1), random);
   ASSERT_TRUE(choice);
   const auto chosen = finish_choice(*choice, {"a0", "unheard-of"}, 1, random);
   ASSERT_TRUE(chosen);
@@ -107,7 +104,7 @@ TEST(Choice, IgnoresAPreferenceForDevicesThatWereNotOffered) {
 
 TEST(Choice, HasNothingToDoForAContainerThatHasItsDevices) {
   Random random(1);
-  NodeState state = state_with(kFour, {"a0"});
+  NodeState state = state_with(four(), {"a0"});
   state.pods["uid"]["main"][kGpu] = {{{0, {"a0"}}}, {}};
   const auto choice = begin_choice(state, request_of(1), random);
   ASSERT_TRUE(choice);
@@ -119,10 +116,10 @@ TEST(Choice, RefusesInTheKubeletsWords) {
   EXPECT_EQ(refusal({}, request_of(1)), "cannot allocate unregistered device nvidia.com/gpu");
   EXPECT_EQ(refusal(state_with({{"a", "Unhealthy", {}}}), request_of(1)),
             "no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu");
-  EXPECT_EQ(refusal(state_with(kFour, {"a0", "b0"}), request_of(3)),
+  EXPECT_EQ(refusal(state_with(four(), {"a0", "b0"}), request_of(3)),
             "requested number of devices unavailable for nvidia.com/gpu. Requested: 3, Available: "
             "2");
-  NodeState state = state_with(kFour, {"gone"});
+  NodeState state = state_with(four(), {"gone"});
   state.pods["uid"]["main"][kGpu] = {{{0, {"gone"}}}, {}};
   EXPECT_EQ(refusal(state, request_of(1)),
             "previously allocated devices are no longer healthy; cannot allocate unhealthy devices "
@@ -135,11 +132,11 @@ TEST(Choice, RefusesInTheKubeletsWords) {
 TEST(Choice, RefusesARequestForNothingWhereNothingIsHealthy) {
   EXPECT_EQ(refusal(state_with({}), request_of(0)),
             "no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu");
-  EXPECT_EQ(refusal(state_with(kFour), request_of(0)), "");
+  EXPECT_EQ(refusal(state_with(four()), request_of(0)), "");
 }
 
 TEST(SplitByAffinity, PutsEverythingAsideWithoutAHintOrWithoutNodes) {
-  const NodeState state = state_with(kFour);
+  const NodeState state = state_with(four());
   const Ids all = state.healthy.at(kGpu);
   EXPECT_EQ(split_by_affinity(state.listed.at(kGpu), all, std::nullopt).without_affinity, all);
   const NodeState flat = state_with({{"a", "Healthy", {}}});

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kGpu = "nvidia.com/gpu";
+constexpr const char* kGpu = "nvidia.com/gpu";
 constexpr std::chrono::seconds kPatience{20};
 
 std::string flag_error(const std::vector<std::string>& arguments) {
@@ -151,7 +151,8 @@ TEST_F(StandinProgram, EndsWithItsInput) {
 }
 
 TEST_F(StandinProgram, AdmitsOnePodAndPrintsWhatItGot) {
-  const auto program = run({"--wait-resource", kGpu + "=2", "--admit", kGpu + "=2", "--print"});
+  const auto program =
+      run({"--wait-resource", "nvidia.com/gpu=2", "--admit", "nvidia.com/gpu=2", "--print"});
   ScriptedPlugin plugin(dir_.path("plugins"), "gpu.sock");
   plugin.publish(healthy_devices(2));
   ASSERT_TRUE(plugin.register_as(kGpu).ok());
@@ -160,7 +161,7 @@ TEST_F(StandinProgram, AdmitsOnePodAndPrintsWhatItGot) {
 }
 
 TEST_F(StandinProgram, FailsWhereTheResourceDoesNotCome) {
-  const auto program = run({"--wait-resource", kGpu + "=1", "--timeout", "0"});
+  const auto program = run({"--wait-resource", "nvidia.com/gpu=1", "--timeout", "0"});
   EXPECT_EQ(*program->wait_for_end(kPatience), (ProcessEnd{.exit_code = 1}));
 }
 

@@ -28,12 +28,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string kGpu = "nvidia.com/gpu";
+constexpr const char* kGpu = "nvidia.com/gpu";
 constexpr std::chrono::seconds kPatience{20};
 
 // A file that a dead process's socket would be.
 void leave_socket(const std::string& path) {
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_TRUE(fd);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::ranges::copy(path, std::begin(address.sun_path));

@@ -43,9 +43,8 @@ inline RoundTripInput split_input(std::string_view input) {
 // What broke the property; nothing when it holds.
 inline std::optional<std::string> round_trip_problem(const RoundTripInput& input) {
   const Result<Loaded> loaded = load_settings(input.sources, input.file);
-  if (!loaded)
-    return loaded.error().message.empty() ? std::optional("empty message") : std::nullopt;
-  if (loaded->wants_help || loaded->wants_version) return std::nullopt;
+  if (!loaded && loaded.error().message.empty()) return "an error without a message";
+  if (!loaded || loaded->wants_help || loaded->wants_version) return std::nullopt;
 
   const std::string yaml = effective_yaml(*loaded);
   const std::string json =

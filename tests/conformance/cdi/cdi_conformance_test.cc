@@ -13,7 +13,7 @@
 #include "base/testing/temp_dir.h"
 #include "base/text.h"
 #include "handoff/cdi_json.h"
-#include "handoff/cdi_names.h"
+#include "grant/cdi_names.h"
 #include "handoff/cdi_plan.h"
 #include "handoff/cdi_writer.h"
 #include "handoff/testing/ld_cache_bytes.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_names.h"
+#include "grant/cdi_names.h"
 
 #include <algorithm>
 

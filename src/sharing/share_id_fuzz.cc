@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "sharing/share_id.h"
+
+// What is understood is what would have been written.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto parsed = tranche::parse_share_id(text);
+  if (parsed && tranche::share_id(parsed->device, parsed->replica) != text) std::abort();
+  return 0;
+}
