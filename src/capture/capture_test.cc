@@ -29,7 +29,7 @@ class Capture : public testing::Test {
   static DriverReading read(const sim::SimulatedNode& node) {
     Log quiet([](std::string_view) {});
     nvml::NvmlSource source({.container_root = node.root()}, HostFiles(node.root()), quiet);
-    EXPECT_TRUE(source.open({}));
+    EXPECT_TRUE(source.open());
     const auto reading = source.read({.links = true, .inforom = true});
     EXPECT_TRUE(reading) << reading.error().message;
     return *reading;

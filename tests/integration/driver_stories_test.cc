@@ -236,13 +236,14 @@ TEST_F(DriverStory, TheAgentLetsGoOfTheDriverOnCommand) {
   expect_allocatable(kGpu, 8);
 }
 
-TEST_F(DriverStory, TheAgentLetsGoOfSingleGpusOnCommand) {
+TEST_F(DriverStory, ReleasingSingleGpusKeepsTheOthersOffered) {
   begin("hgx-h200");
   expect_allocatable(kGpu, 8);
-  EXPECT_EQ(command({"release", "2", "0000:df:00.0"}).exit_code, 0);
+  const auto released = command({"release", "2", "0000:df:00.0"});
+  EXPECT_EQ(released.exit_code, 0) << released.error;
+  EXPECT_THAT(released.output, HasSubstr("the other GPUs stay offered"));
   expect_allocatable(kGpu, 6);
-  expect_log("driver opened .*gpus=6");
-  happens(sim::raise_xid(5, {.number = 79, .route = sim::Xid::Route::kEvent}));
+  happens(sim::raise_xid(5, {.number = 79, .route = sim::Xid::Route::kBoth}));
   expect_allocatable(kGpu, 5);
   EXPECT_EQ(command({"resume"}).exit_code, 0);
   expect_allocatable(kGpu, 7);
