@@ -86,8 +86,10 @@ struct DriverEvent {
   bool operator==(const DriverEvent&) const = default;
 };
 
-// What to read beyond the usual, because an open fault waits for it.
+// What to read beyond the usual, because an open fault waits for it. The usual
+// takes a driver half a millisecond a GPU; each of these takes many times that.
 struct ReadWish {
+  bool energy = false;
   bool links = false;
   bool inforom = false;
 };

@@ -337,7 +337,16 @@ ReadWish wish_for(const NodeState& state) {
   const auto waits_for = [&](Clearance clearance) {
     return std::ranges::count(state.faults, clearance, &Fault::clearance) > 0;
   };
-  return {.links = waits_for(Clearance::kLinks), .inforom = waits_for(Clearance::kInforom)};
+  const auto waits_for_reset = [](const Fault& fault) {
+    const bool ends_with_reset =
+        fault.clearance == Clearance::kRecovery || fault.clearance == Clearance::kReset ||
+        fault.clearance == Clearance::kRepair || fault.clearance == Clearance::kSound ||
+        fault.clearance == Clearance::kLinks;
+    return ends_with_reset && !fault.reset_seen;
+  };
+  return {.energy = std::ranges::any_of(state.faults, waits_for_reset),
+          .links = waits_for(Clearance::kLinks),
+          .inforom = waits_for(Clearance::kInforom)};
 }
 
 bool wants_fresh_session(const NodeState& state) {

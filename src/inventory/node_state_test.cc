@@ -327,6 +327,11 @@ TEST(Release, CallsTheOthersUnwatchedWhereTheKernelLogDoesNotTell) {
   EXPECT_THAT(reason(state, 1), HasSubstr("let go of on request"));
 }
 
+TEST(ReadWish, AsksForCountersWhileAFaultWaitsForAReset) {
+  EXPECT_FALSE(wish_for(node_of(1)).energy);
+  EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 48), {}, kAround)).energy);
+}
+
 TEST(ReadWish, AsksForWhatOpenFaultsWaitFor) {
   EXPECT_FALSE(wish_for(node_of(1)).links);
   EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 74), {}, kAround)).links);

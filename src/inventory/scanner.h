@@ -90,6 +90,7 @@ class Scanner {
   OnChange said_;
   bool is_open_ = false;
   std::string gpu_set_;  // the kernel's, when the driver was opened
+  unsigned looks_ = 0;
   bool has_events_ = false;
   // Events may have been missed since the last reading: then the kernel's log
   // is believed on everything.

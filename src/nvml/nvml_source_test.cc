@@ -182,16 +182,16 @@ TEST_F(NvmlSourceOnAWorld, BringsXidsWithTheirGpuAndInstance) {
 
 TEST_F(NvmlSourceOnAWorld, ReadsWhatShowsAReset) {
   open("hgx-h200");
-  const DriverReading before = read();
+  const DriverReading before = read({.energy = true});
   ASSERT_TRUE(before.gpus[0].vitals.energy_mj);
   apply(sim::uncorrectable_ecc(0));
-  const DriverReading hurt = read();
+  const DriverReading hurt = read({.energy = true});
   EXPECT_EQ(hurt.gpus[0].vitals.uncorrected_ecc, 1U);
   EXPECT_NE(hurt.gpus[0].vitals.recovery_action, 0U);
   source_->close();
   apply(sim::reset(0));
   ASSERT_TRUE(source_->open());
-  const DriverReading after = read();
+  const DriverReading after = read({.energy = true});
   EXPECT_EQ(after.gpus[0].vitals.uncorrected_ecc, 0U);
   EXPECT_LT(after.gpus[0].vitals.energy_mj, before.gpus[0].vitals.energy_mj);
   EXPECT_EQ(after.gpus[0].vitals.recovery_action, 0U);
