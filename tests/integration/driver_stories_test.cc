@@ -225,6 +225,13 @@ TEST_F(DriverStory, AFaultThatNeedsAResetOutlivesARestartOfTheAgent) {
   expect_allocatable(kGpu, 8);
 }
 
+TEST_F(DriverStory, TheH200ThatWasCapturedIsServed) {
+  begin("captured-h200");
+  expect_allocatable(kGpu, 1);
+  happens(sim::raise_xid(0, {.number = 48}));
+  expect_allocatable(kGpu, 0);
+}
+
 TEST_F(DriverStory, TheAgentLetsGoOfTheDriverOnCommand) {
   begin("hgx-h200");
   expect_allocatable(kGpu, 8);
