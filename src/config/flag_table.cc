@@ -18,7 +18,8 @@ constexpr FlagSpec kSharingFlags[] = {
      .allowed = "none,single,mixed",
      .complaint = "unknown MIG strategy: ",
      .help = "What becomes of GPUs that are cut with MIG. none: every GPU is offered whole. "
-             "single: MIG devices are offered as nvidia.com/gpu; all must have the same profile. "
+             "single: MIG devices are offered as nvidia.com/gpu; GPUs that are cut otherwise "
+             "than most are left out. "
              "mixed: MIG devices are offered as nvidia.com/mig-<profile>."},
     {.name = "exclude-devices",
      .environment = {"EXCLUDE_DEVICES"},
