@@ -225,6 +225,16 @@ TEST_F(DriverStory, AFaultThatNeedsAResetOutlivesARestartOfTheAgent) {
   expect_allocatable(kGpu, 8);
 }
 
+TEST_F(DriverStory, AStateFolderThatCannotBeMadeIsSaidAndCostsNoGpu) {
+  write("in-the-way", "");
+  begin("hgx-h200", {"--state-dir=" + path("in-the-way/state")});
+  expect_allocatable(kGpu, 8);
+  expect_log("commands cannot reach this agent");
+  happens(sim::raise_xid(3, {.number = 79, .route = sim::Xid::Route::kBoth}));
+  expect_allocatable(kGpu, 7);
+  expect_log("faults cannot be written down");
+}
+
 TEST_F(DriverStory, TheH200ThatWasCapturedIsServed) {
   begin("captured-h200");
   expect_allocatable(kGpu, 1);

@@ -46,7 +46,7 @@ TEST_F(KubeletStory, AKubeletThatRestartsIsRegisteredWithAgain) {
 
 TEST_F(KubeletStory, AKubeletOf137IsRegisteredWithAgainToo) {
   make_node("hgx-h200");
-  start_kubelet(standin::KubeletVersion::k137);
+  start_kubelet({.version = standin::KubeletVersion::k137});
   start_agent();
   expect_allocatable(kGpu, 8);
   ASSERT_TRUE(kubelet_->restart());
@@ -93,6 +93,34 @@ TEST_F(KubeletStory, AStreamThatEndsIsAnsweredWithANewRegistration) {
   expect_log("the kubelet no longer listens");
   expect_allocatable(kGpu, 8);
   EXPECT_GE(count_events(EventKind::kRegister), 2U);
+}
+
+// The kubelet up to 1.36 goes by the resource's name: the late end of an old
+// stream takes the new connection down, however fresh its socket.
+TEST_F(KubeletStory, TheLateEndOfAnOldStreamIsGotOver) {
+  begin("hgx-h200");
+  expect_allocatable(kGpu, 8);
+  kubelet_->hold_stream_ends();
+  ASSERT_TRUE(kubelet_->break_stream(kGpu));
+  EXPECT_TRUE(kubelet_->wait_until(
+      [&](const standin::NodeView&) { return count_events(EventKind::kRegister) >= 2; }, kPatience))
+      << agent_->output();
+  kubelet_->release_stream_ends();
+  EXPECT_TRUE(kubelet_->wait_until(
+      [&](const standin::NodeView& node) {
+        return count_events(EventKind::kRegister) >= 3 && node.allocatable(kGpu) == 8;
+      },
+      kPatience))
+      << agent_->output();
+  EXPECT_TRUE(admit("pod", {{kGpu, 8}}).admitted);
+}
+
+TEST_F(KubeletStory, AStreamThatIsOpenedBeforeTheAnswerIsNoSurprise) {
+  make_node("hgx-h200");
+  start_kubelet({.stream_before_answer = true});
+  start_agent();
+  expect_allocatable(kGpu, 8);
+  expect_log("registered .*nvidia.com/gpu");
 }
 
 TEST_F(KubeletStory, SocketsOfOurDeadPredecessorsAreRemovedAndNobodyElses) {

@@ -34,9 +34,9 @@ void NodeStory::make_node(const std::string& world) {
   node_ = *made;
 }
 
-void NodeStory::start_kubelet(standin::KubeletVersion version) {
-  kubelet_ = std::make_unique<standin::Kubelet>(
-      standin::KubeletOptions{.directory = dir_.path("dp"), .version = version});
+void NodeStory::start_kubelet(standin::KubeletOptions options) {
+  options.directory = dir_.path("dp");
+  kubelet_ = std::make_unique<standin::Kubelet>(std::move(options));
   const Status started = kubelet_->start();
   ASSERT_TRUE(started) << started.error().message;
 }

@@ -38,7 +38,8 @@ class NodeStory : public testing::Test {
              std::map<std::string, std::string> environment = {});
 
   void make_node(const std::string& world);
-  void start_kubelet(standin::KubeletVersion version = standin::KubeletVersion::k136);
+  // In the node's folder, whatever the options name.
+  void start_kubelet(standin::KubeletOptions options = {});
   void start_agent(std::vector<std::string> flags = {},
                    std::map<std::string, std::string> environment = {});
   void stop_agent();
