@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "demo/flags.h"
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace tranche::demo {
+namespace {
+
+constexpr std::string_view kAgent = "--agent";
+
+Error wrong(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
+
+}  // namespace
+
+Result<Flags> parse_flags(const std::vector<std::string>& words) {
+  Flags flags;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--once") {
+      flags.once = true;
+    } else if (word == "--fast") {
+      flags.fast = true;
+    } else if (word == "--help" || word == "-h") {
+      flags.help = true;
+    } else if (word == kAgent && i + 1 < words.size()) {
+      flags.agent = words[++i];
+    } else if (word.starts_with("--agent=")) {
+      flags.agent = word.substr(kAgent.size() + 1);
+    } else if (word == kAgent) {
+      return wrong("--agent needs a value: the binary to run");
+    } else {
+      const auto meant = nearest(word, {"--once", "--fast", "--agent", "--help"});
+      return wrong("there is no flag '" + word + "'" +
+                   (meant ? "; did you mean '" + *meant + "'?" : ""));
+    }
+  }
+  return flags;
+}
+
+std::string usage() {
+  return R"(tranche-demo: the agent at work on a simulated node with eight GPUs
+
+It needs no GPU, no kubelet and no root. All it makes lies in one temporary folder, which it
+removes at its end.
+
+  --once        end after the story; the default where the output is no terminal
+  --fast        no pauses between the steps
+  --agent FILE  the agent to run, in place of the one that was built with this program
+  --help        this
+
+After the story it stays and shows what happens, until Ctrl-C. Colour: only on a terminal, and
+not where NO_COLOR is set.
+
+Exit code: 0 all went well; 1 a step failed; 2 wrong flags; 130 after Ctrl-C in the middle of
+the story (143 after SIGTERM, and so on).
+)";
+}
+
+}  // namespace tranche::demo
