@@ -61,6 +61,23 @@ class Demo : public testing::Test {
     folder_ = named->groups.at(1);
   }
 
+  // On a terminal of its own; what is written to the process is typed there.
+  void start_on_terminal(const std::string& flags, const std::string& no_color) {
+    start({"script", "-qefc", "echo demo is $$; exec " TRANCHE_DEMO " " + flags, "/dev/null"},
+          {{"TERM", "xterm"}, {"NO_COLOR", no_color}});
+    const auto named = process_->wait_for_line("demo is (\\d+)", kPatience);
+    ASSERT_TRUE(named) << named.error().message;
+    demo_ = parse_number<pid_t>(named->groups.at(1)).value_or(0);
+    ASSERT_GT(demo_, 1);
+  }
+
+  void start_with_agent(const std::string& script, std::vector<std::string> flags) {
+    std::ofstream(dir_.path("agent")) << "#!/bin/sh\n" << script;
+    std::filesystem::permissions(dir_.path("agent"), std::filesystem::perms::owner_all);
+    flags.insert(flags.begin(), {TRANCHE_DEMO, "--agent", dir_.path("agent")});
+    start(flags);
+  }
+
   void await_line(const std::string& regex) {
     const auto found = process_->wait_for_line(regex, kPatience);
     ASSERT_TRUE(found) << found.error().message;
@@ -83,19 +100,34 @@ class Demo : public testing::Test {
     for (const Step& step : story()) {
       EXPECT_THAT(output, HasSubstr("\n" + std::to_string(++number) + ". " + step.title + "\n"));
     }
-    for (const char* fact :
-         {"nvidia.com/gpu: 8 of 8 allocatable, 0 in use", "NVIDIA_VISIBLE_DEVICES=GPU-",
-          "/dev/nvidia0", "GPU 2, GPU 3, joined by 12 NVLinks", "Requested: 5, Available: 4",
-          "nvidia.com/gpu: 7 of 8 allocatable", "the GPU fell off the bus",
-          "nvidia.com/gpu: 32 of 32 allocatable", "1 before, 1 after",
-          "nvidia.com/mig-3g.47gb: 2 of 2 allocatable", "NVIDIA_VISIBLE_DEVICES=MIG-",
-          "did you mean 'replicas'?", "Real GPUs"}) {
+    for (const char* fact : {"Register nvidia.com/gpu ",
+                             "Register nvidia.com/gpu-shared ",
+                             "Register nvidia.com/mig-3g.47gb ",
+                             "nvidia.com/gpu: 6 of 6 allocatable, 0 in use",
+                             "nvidia.com/gpu-shared: 4 of 4 allocatable, 0 in use",
+                             "nvidia.com/mig-3g.47gb: 2 of 2 allocatable, 0 in use",
+                             "NVIDIA_VISIBLE_DEVICES=GPU-",
+                             "joined by 12 NVLinks",
+                             "/dev/nvidia6\n",
+                             "NVIDIA_VISIBLE_DEVICES=MIG-",
+                             "/dev/nvidia-caps/nvidia-cap",
+                             "XID 79: the GPU fell off the bus",
+                             "nvidia.com/gpu-shared: 0 of 4 allocatable, 2 in use",
+                             "no healthy devices present",
+                             "nvidia.com/gpu-shared: 4 of 4 allocatable, 2 in use",
+                             "did you mean 'replicas'?",
+                             "nvidia.com/gpu: 5 of 5 allocatable, 2 in use",
+                             "nvidia.com/gpu-shared: 8 of 8 allocatable, 3 in use",
+                             "Real GPUs",
+                             "Ended; "}) {
       EXPECT_THAT(output, HasSubstr(fact));
     }
   }
 
+  const TempDir dir_;
   std::unique_ptr<AgentProcess> process_;
   std::string folder_;
+  pid_t demo_ = 0;  // where it runs on a terminal
 };
 
 TEST_F(Demo, TellsItsWholeStoryAndLeavesNothing) {
@@ -123,6 +155,7 @@ TEST_F(Demo, TellsItToAnOrdinaryUser) {
   EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
   expect_the_whole_story();
   EXPECT_THAT(process_->output(), Not(HasSubstr("CDI      ")));
+  EXPECT_THAT(process_->output(), HasSubstr("You may not make device nodes here"));
   expect_nothing_left();
 }
 
@@ -132,92 +165,133 @@ TEST_F(Demo, IgnoresWhatConfiguresARealAgent) {
   EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
 }
 
-struct Ending {
-  int signal;
-  int code;
-};
-class DemoEndedBy : public Demo, public testing::WithParamInterface<Ending> {};
+TEST_F(Demo, EndsAfterItsStoryWhereTheOutputIsNoTerminal) {
+  start({TRANCHE_DEMO});
+  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
+  expect_the_whole_story();
+  EXPECT_THAT(process_->output(), Not(HasSubstr("Still running")));
+}
+
+class DemoEndedBy : public Demo, public testing::WithParamInterface<int> {};
 
 TEST_P(DemoEndedBy, ASignalInTheMiddleLeavesNothing) {
-  start({TRANCHE_DEMO});
-  await_line("8 of 8 allocatable");
-  EXPECT_THAT(processes_in(folder_), SizeIs(1)) << "the agent";
-  ASSERT_TRUE(process_->signal(GetParam().signal));
-  EXPECT_EQ(end(), (ProcessEnd{.exit_code = GetParam().code})) << process_->output();
-  EXPECT_THAT(process_->output(), Not(HasSubstr("10. ")));
+  start_on_terminal("", "1");  // there it pauses between the steps
+  await_line("6 of 6 allocatable");
+  EXPECT_THAT(processes_in(folder_), Not(IsEmpty())) << "the agent";
+  ASSERT_EQ(::kill(demo_, GetParam()), 0);
+  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
+  EXPECT_THAT(process_->output(), HasSubstr("Ended; " + folder_ + " is removed."));
   expect_nothing_left();
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, DemoEndedBy,
-                         testing::Values(Ending{SIGINT, 130}, Ending{SIGTERM, 143},
-                                         Ending{SIGHUP, 129}));
+INSTANTIATE_TEST_SUITE_P(Signal, DemoEndedBy, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 TEST_F(Demo, EndsBeforeItsFirstStepWhenAsked) {
   start({TRANCHE_DEMO});
   ASSERT_TRUE(process_->signal(SIGINT));
-  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 130})) << process_->output();
+  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
   expect_nothing_left();
 }
 
-TEST_F(Demo, FailsLoudlyWhenTheAgentDies) {
-  start({TRANCHE_DEMO});
-  await_line("8 of 8 allocatable");
+TEST_F(Demo, EndsWhileItWaitsForAnAgentThatHangs) {
+  start_with_agent(
+      "[ \"$1\" = devices ] && exit 0\n"
+      "trap '' TERM\n"
+      "while true; do sleep 1000; done\n",
+      {"--fast"});
+  await_line("^2\\. ");
+  ASSERT_TRUE(process_->signal(SIGINT));
+  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
+  expect_nothing_left();
+}
+
+TEST_F(Demo, EndsWhileThePodsWaitForAnAgentThatHangs) {
+  start_on_terminal("", "1");
+  await_line("6 of 6 allocatable");
+  const auto agents = processes_in(folder_);
+  ASSERT_THAT(agents, Not(IsEmpty()));
+  for (const pid_t agent : agents) ::kill(agent, SIGSTOP);
+  await_line("pod +training asks");
+  ASSERT_EQ(::kill(demo_, SIGINT), 0);
+  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
+  expect_nothing_left();
+}
+
+TEST_F(Demo, FailsLoudlyWhenTheAgentDiesInTheStory) {
+  start_with_agent(
+      "[ \"$1\" = devices ] && exit 0\n"
+      "echo the agent is unwell >&2\n"
+      "exit 3\n",
+      {});
+  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 1}));
+  EXPECT_THAT(process_->output(),
+              HasSubstr("step 2. Its resources are registered, failed: waiting for "));
+  EXPECT_THAT(process_->output(), HasSubstr("the agent has ended with code 3"));
+  EXPECT_THAT(process_->output(), HasSubstr("the agent is unwell")) << "its log";
+  expect_nothing_left();
+}
+
+TEST_F(Demo, FailsLoudlyWhenTheAgentDiesAfterTheStory) {
+  start_on_terminal("--fast", "1");
+  await_line("Still running");
   const auto agents = processes_in(folder_);
   ASSERT_THAT(agents, SizeIs(1));
   ASSERT_EQ(::kill(agents[0], SIGKILL), 0);
   EXPECT_EQ(end(), (ProcessEnd{.exit_code = 1}));
   EXPECT_THAT(process_->output(), HasSubstr("the agent has ended by signal 9"));
-  EXPECT_THAT(process_->output(), HasSubstr("tranche-device-plugin starts")) << "its log";
-  expect_nothing_left();
-}
-
-TEST_F(Demo, EndsWhileItWaitsForAnAgentThatHangs) {
-  const TempDir dir;
-  std::ofstream(dir.path("agent")) << "#!/bin/sh\n"
-                                      "[ \"$1\" = devices ] && exit 0\n"
-                                      "trap '' TERM\n"
-                                      "while true; do sleep 1000; done\n";
-  std::filesystem::permissions(dir.path("agent"), std::filesystem::perms::owner_all);
-  start({TRANCHE_DEMO, "--fast", "--agent", dir.path("agent")});
-  await_line("^2\\. ");
-  ASSERT_TRUE(process_->signal(SIGINT));
-  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 130})) << process_->output();
+  EXPECT_THAT(process_->output(), HasSubstr("configuration taken up")) << "its log";
   expect_nothing_left();
 }
 
 TEST_F(Demo, FailsLoudlyWithAnAgentThatDoesNothing) {
   start({TRANCHE_DEMO, "--once", "--fast", "--agent", "/bin/false"});
   EXPECT_EQ(end(), (ProcessEnd{.exit_code = 1}));
-  EXPECT_THAT(process_->output(), HasSubstr("step 1 (A node with eight GPUs) failed"));
+  EXPECT_THAT(process_->output(), HasSubstr("step 1. A node with eight GPUs, failed"));
   expect_nothing_left();
 }
 
 TEST_F(Demo, EndsWhenNobodyReadsAnyMore) {
   start({"bash", "-c", "set -o pipefail; '" TRANCHE_DEMO "' --once --fast | head -n 6"});
-  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 128 + SIGPIPE}));
+  EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
   expect_nothing_left();
 }
 
 TEST_F(Demo, StaysOnATerminalAndShowsWhatHappensUntilCtrlC) {
-  // A terminal of its own, and what is written to it is typed.
-  start({"script", "-qefc", TRANCHE_DEMO " --fast", "/dev/null"},
-        {{"TERM", "xterm"}, {"NO_COLOR", ""}});
-  await_line("What happens is shown here");
+  start_on_terminal("--fast", "");
+  await_line("Ctrl-C ends it\\.\r?$");
+  await_line("Still running");
   EXPECT_THAT(process_->output(), HasSubstr("\033[1m1. A node with eight GPUs\033[0m"));
   const auto fault = AgentProcess::start(
       {.command = {TRANCHE_SIM, "fault", "--root", folder_ + "/node", "lose", "--gpu", "3"}});
   ASSERT_TRUE(fault);
-  await_line("nvidia.com/gpu: 24 of 28 allocatable");
+  await_line("nvidia.com/gpu-shared: 4 of 8 allocatable");
   ASSERT_TRUE(process_->write_line("\x03"));
   EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
   expect_nothing_left();
 }
 
-TEST_F(Demo, IsNotPaintedWhereThatIsNotWanted) {
-  start({"script", "-qefc", TRANCHE_DEMO " --once --fast", "/dev/null"},
-        {{"TERM", "xterm"}, {"NO_COLOR", "1"}});
+TEST_F(Demo, SaysWhatToTypeAndAllOfItWorks) {
+  start_on_terminal("--fast", "1");
+  await_line("Or edit the configuration");
+  EXPECT_THAT(process_->output(), Not(HasSubstr("\033"))) << "NO_COLOR";
+  std::vector<std::string> commands;
+  for (const auto& line : process_->lines()) {
+    const std::string text(trim(line.text));
+    const bool is_command = text.starts_with(TRANCHE_SIM) || text.starts_with("STATE_DIR=");
+    if (is_command) commands.push_back(text);
+  }
+  EXPECT_THAT(commands, SizeIs(7));
+  for (const std::string& command : commands) {
+    const auto typed = AgentProcess::start({.command = {"sh", "-c", command}});
+    ASSERT_TRUE(typed);
+    const auto ended = (*typed)->wait_for_end(kPatience);
+    ASSERT_TRUE(ended);
+    EXPECT_EQ(ended->exit_code, 0) << command << "\n" << (*typed)->output();
+  }
+  await_line("nvidia.com/mig-1g.12gb: 1 of 1 allocatable");
+  ASSERT_TRUE(process_->write_line("\x03"));
   EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
-  EXPECT_THAT(process_->output(), Not(HasSubstr("\033")));
+  expect_nothing_left();
 }
 
 TEST(DemoProgram, NamesAWrongFlag) {

@@ -46,16 +46,17 @@ std::string usage() {
 It needs no GPU, no kubelet and no root. All it makes lies in one temporary folder, which it
 removes at its end.
 
-  --once        end after the story; the default where the output is no terminal
-  --fast        no pauses between the steps
+  --once        end after the story
+  --fast        no pauses for reading
   --agent FILE  the agent to run, in place of the one that was built with this program
   --help        this
 
-After the story it stays and shows what happens, until Ctrl-C. Colour: only on a terminal, and
-not where NO_COLOR is set.
+On a terminal it stays after the story and shows what happens, until Ctrl-C. Where the output is
+no terminal it has no pauses and ends after the story. Colour: only on a terminal, and not where
+NO_COLOR is set.
 
-Exit code: 0 all went well; 1 a step failed; 2 wrong flags; 130 after Ctrl-C in the middle of
-the story (143 after SIGTERM, and so on).
+Exit code: 0 all went well, or you ended it (Ctrl-C, SIGTERM, SIGHUP); 1 a step failed, or the
+agent died; 2 wrong flags. All that was started is stopped and removed in each case.
 )";
 }
 

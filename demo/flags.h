@@ -12,7 +12,7 @@ namespace tranche::demo {
 
 struct Flags {
   bool once = false;  // end after the story
-  bool fast = false;  // no pauses between the steps
+  bool fast = false;  // no pauses for reading
   bool help = false;
   std::string agent;  // the binary to run; empty: the build's own
 };

@@ -17,17 +17,11 @@ Interrupt::Interrupt() {
   signals_.reset(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-bool Interrupt::asked() { return wait(std::chrono::milliseconds(0)); }
-
 bool Interrupt::wait(std::chrono::milliseconds patience) {
-  if (signal_ != 0) return true;
+  if (asked_) return true;
   pollfd waited{signals_.get(), POLLIN, 0};
-  if (::poll(&waited, 1, static_cast<int>(patience.count())) <= 0) return false;
-  signalfd_siginfo info{};
-  if (::read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
-    signal_ = static_cast<int>(info.ssi_signo);
-  }
-  return signal_ != 0;
+  asked_ = ::poll(&waited, 1, static_cast<int>(patience.count())) > 0;
+  return asked_;
 }
 
 }  // namespace tranche::demo

@@ -18,18 +18,13 @@ class Interrupt {
   Interrupt();
 
   // Whether the end was asked for, now or before.
-  bool asked();
+  bool asked() { return wait(std::chrono::milliseconds(0)); }
   // Waits for that. False: it did not come.
   bool wait(std::chrono::milliseconds patience);
 
-  // As if the signal had come.
-  void ask(int signal) { signal_ = signal; }
-
-  int signal() const { return signal_; }  // 0: none
-
  private:
   UniqueFd signals_;
-  int signal_ = 0;
+  bool asked_ = false;
 };
 
 }  // namespace tranche::demo

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // tranche-demo: the agent at work on a simulated node, in the terminal.
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <iostream>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/files.h"
 #include "demo/flags.h"
 #include "demo/interrupt.h"
-#include "demo/live.h"
+#include "demo/lines.h"
 #include "demo/real_node.h"
 #include "demo/screen.h"
 #include "demo/stage.h"
@@ -21,11 +20,8 @@
 namespace tranche::demo {
 namespace {
 
-// Time to read a step; the whole story takes less than a minute.
-constexpr std::chrono::milliseconds kPause{4000};
-
-// What shells say of a process that a signal ended.
-int code_of(int signal) { return 128 + signal; }
+// Time to read a step; the whole story takes half a minute.
+constexpr std::chrono::milliseconds kPause{5000};
 
 int complain(const std::string& message) {
   std::cerr << "tranche-demo: " << message << "\n";
@@ -34,9 +30,9 @@ int complain(const std::string& message) {
 
 int fail(const Stage& stage, const std::string& what, const Error& error) {
   std::cerr << "\ntranche-demo: " << what << ": " << error.message << "\n";
-  if (const Status alive = stage.check_agent(); !alive) std::cerr << alive.error().message << "\n";
-  const std::string log = stage.whole_log();
-  std::cerr << (log.empty() ? "the agent has logged nothing\n" : "the agent's log:\n" + log);
+  const std::string log = stage.log_tail();
+  std::cerr << (log.empty() ? "The agent has logged nothing.\n"
+                            : "The end of the agent's log:\n" + log);
   return 1;
 }
 
@@ -45,28 +41,36 @@ void introduce(const Stage& stage, Screen& screen) {
   screen.say("All of it lies in " + stage.folder() +
              " and goes when this ends. No GPU, driver or kubelet of this machine is touched. "
              "Ctrl-C ends it.");
+  if (!stage.has_device_nodes()) {
+    screen.say(
+        "You may not make device nodes here (root may): those of the simulated node are plain "
+        "files, and containers get no CDI names.");
+  }
 }
 
-// 0 when all steps have been played.
-int play(Stage& stage, const Flags& flags, Interrupt& interrupt, Screen& screen) {
+bool is_wanted(Interrupt& interrupt, const Screen& screen) {
+  return !interrupt.asked() && screen.is_open();
+}
+
+// Fails when a step does; an end that was asked for is no failure.
+int play(Stage& stage, bool pauses, Interrupt& interrupt, Screen& screen) {
   std::size_t number = 0;
   for (const Step& step : story()) {
-    if (!screen.is_open()) interrupt.ask(SIGPIPE);
-    if (number > 0 && !flags.fast) interrupt.wait(kPause);
-    if (interrupt.asked()) return code_of(interrupt.signal());
-    screen.heading(std::to_string(++number) + ". " + step.title);
+    if (number > 0 && pauses) interrupt.wait(kPause);
+    if (!is_wanted(interrupt, screen)) return 0;
+    const std::string title = std::to_string(++number) + ". " + step.title;
+    screen.heading(title);
     stage.take_log();
     const Status alive = stage.check_agent();
-    if (const Status played = alive ? step.play(stage, screen) : alive; !played) {
-      if (interrupt.asked()) return code_of(interrupt.signal());
-      return fail(stage, "step " + std::to_string(number) + " (" + step.title + ") failed",
-                  played.error());
+    const Status played = alive ? step.play(stage, screen) : alive;
+    if (!played && is_wanted(interrupt, screen)) {
+      return fail(stage, "step " + title + ", failed", played.error());
     }
   }
   return 0;
 }
 
-void conclude(const std::string& agent, Screen& screen) {
+void tell_of_real_gpus(const std::string& agent, Screen& screen) {
   screen.heading("Real GPUs");
   for (const Advice& advice : how_to_serve(look_for_real_node(), agent)) {
     screen.say(advice.text);
@@ -74,16 +78,48 @@ void conclude(const std::string& agent, Screen& screen) {
   }
 }
 
+void show_what_to_type(const Stage& stage, Screen& screen) {
+  screen.heading("Still running: break something yourself");
+  screen.say("Type these in a second terminal, and see here what happens.");
+  const std::string fault = TRANCHE_SIM " fault --root " + stage.node().root();
+  for (const char* what : {" fall-off --gpu 2", " come-back --gpu 2", " driver unload",
+                           " driver load", " mig --gpu 7 --layout 1g.12gb,2g.24gb"}) {
+    screen.block(fault + what, Tone::kQuiet);
+  }
+  screen.block(stage.typed_command("devices"), Tone::kQuiet);
+  screen.block(TRANCHE_SIM " --help", Tone::kQuiet);
+  screen.say("Or edit the configuration: " + stage.config_file() + ". Ctrl-C ends it.");
+  screen.gap();
+}
+
+// Shows what happens until the person ends it; the agent's end is an error.
+Status watch_node(Stage& stage, Interrupt& interrupt, Screen& screen) {
+  standin::NodeView shown = stage.kubelet().node();
+  while (is_wanted(interrupt, screen)) {
+    const bool changed = stage.node_becomes(
+        [&](const standin::NodeView& now) { return !changed_counts(shown, now).empty(); });
+    for (const std::string& line : stage.take_log()) screen.log(line);
+    if (changed) {
+      standin::NodeView now = stage.kubelet().node();
+      for (const std::string& line : changed_counts(shown, now)) screen.line("kubelet", line);
+      shown = std::move(now);
+    }
+    if (Status alive = stage.check_agent(); !alive) return alive;
+  }
+  return Done{};
+}
+
 int show(Stage& stage, const Flags& flags, Interrupt& interrupt, Screen& screen) {
   introduce(stage, screen);
-  if (const int code = play(stage, flags, interrupt, screen); code != 0) return code;
-  conclude(flags.agent, screen);
+  const bool pauses = !flags.fast && screen.is_terminal();
+  if (const int code = play(stage, pauses, interrupt, screen); code != 0) return code;
+  if (!is_wanted(interrupt, screen)) return 0;
+  tell_of_real_gpus(flags.agent, screen);
   if (flags.once || !screen.is_terminal()) return 0;
-  screen.heading("Still running");
-  show_what_to_type(stage, TRANCHE_SIM, screen);
-  screen.say("What happens is shown here. Ctrl-C ends it.");
+  stage.take_log();
+  show_what_to_type(stage, screen);
   const Status watched = watch_node(stage, interrupt, screen);
-  return watched ? 0 : fail(stage, "the agent is gone", watched.error());
+  return watched ? 0 : fail(stage, "nothing more will happen", watched.error());
 }
 
 int run(Flags flags) {
@@ -113,7 +149,8 @@ int run(Flags flags) {
 int main(int argc, char** argv) {
   const auto flags = tranche::demo::parse_flags({argv + 1, argv + argc});
   if (!flags) {
-    std::cerr << "tranche-demo: " << flags.error().message << "\n" << tranche::demo::usage();
+    std::cerr << "tranche-demo: " << flags.error().message << "\n"
+              << "Run 'tranche-demo --help' for what there is.\n";
     return 2;
   }
   if (flags->help) {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "demo/layout.h"
+#include "demo/lines.h"
 
 namespace tranche::demo {
 namespace {

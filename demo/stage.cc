@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <future>
 #include <utility>
 
 #include "base/files.h"
@@ -22,6 +24,7 @@ constexpr milliseconds kMoment = 50ms;
 constexpr milliseconds kPatience = 60s;
 // The agent ends in a fraction of this; after it, it is killed.
 constexpr milliseconds kPatienceAtTheEnd = 1500ms;
+constexpr std::size_t kTailLines = 20;
 
 }  // namespace
 
@@ -87,6 +90,17 @@ bool Stage::has_device_nodes() const {
   return ::lstat(node_.path("/dev/nvidiactl").c_str(), &info) == 0 && S_ISCHR(info.st_mode);
 }
 
+Result<standin::AdmissionResult> Stage::admit(const standin::Pod& pod) {
+  // The kubelet waits for the agent without a limit, and so would we.
+  auto result = std::async(std::launch::async, [&] { return kubelet_->admit(pod); });
+  Status answered = await("the agent's answer for pod " + pod.name,
+                          [&] { return result.wait_for(kMoment) == std::future_status::ready; });
+  if (answered) return result.get();
+  // Only its end ends the call.
+  static_cast<void>(agent_->signal(SIGKILL));
+  return answered.error();
+}
+
 Status Stage::write_config(const std::string& text) const {
   return write_atomically(config_file(), text);
 }
@@ -126,6 +140,16 @@ std::vector<std::string> Stage::take_log() {
   return texts;
 }
 
+std::string Stage::log_tail() const {
+  if (!agent_) return "";
+  const auto lines = agent_->lines();
+  std::string tail;
+  for (std::size_t i = lines.size() - std::min(lines.size(), kTailLines); i < lines.size(); ++i) {
+    tail += lines[i].text + "\n";
+  }
+  return tail;
+}
+
 Result<std::string> Stage::await_log(const std::string& regex) {
   std::size_t index = 0;
   Status came = await("a line in the agent's log: " + regex, [&] {
@@ -145,11 +169,6 @@ Status Stage::await_counts(const std::string& resource, const standin::ResourceC
   return await(std::to_string(counts.allocatable) + " of " + std::to_string(counts.capacity) + " " +
                    resource + " allocatable",
                [&] { return kubelet_->wait_until(holds, kMoment); });
-}
-
-Status Stage::await_calls(standin::EventKind kind, std::size_t count) {
-  return await("calls between kubelet and agent",
-               [&] { return kubelet_->transcript().wait_for(kind, count, kMoment); });
 }
 
 bool Stage::node_becomes(const NodeCondition& holds) {

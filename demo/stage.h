@@ -43,6 +43,8 @@ class Stage {
   const std::string& folder() const { return folder_.path(); }
   const sim::SimulatedNode& node() const { return node_; }
   standin::Kubelet& kubelet() { return *kubelet_; }
+  // A pod that arrives at the kubelet. An error: nobody answered.
+  Result<standin::AdmissionResult> admit(const standin::Pod& pod);
   // Whether the node has device nodes, and not only files with their names.
   bool has_device_nodes() const;
 
@@ -58,14 +60,12 @@ class Stage {
   // after them.
   std::vector<std::string> take_log();
   Result<std::string> await_log(const std::string& regex);
-  std::string whole_log() const { return agent_ ? agent_->output() : ""; }
+  // Its last lines.
+  std::string log_tail() const;
 
   using NodeCondition = std::function<bool(const standin::NodeView&)>;
   // Until the kubelet counts so many of the resource.
   Status await_counts(const std::string& resource, const standin::ResourceCount& counts);
-  // Until it has made or got so many calls of the kind.
-  Status await_calls(standin::EventKind kind, std::size_t count);
-
   // Whether it holds within a moment.
   bool node_becomes(const NodeCondition& holds);
 

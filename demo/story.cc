@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "demo/show.h"
+#include "demo/lines.h"
 #include "demo/world.h"
 #include "sim/world/changes.h"
 
@@ -16,33 +16,36 @@ namespace {
 using standin::EventKind;
 
 constexpr const char* kGpu = "nvidia.com/gpu";
+constexpr const char* kShared = "nvidia.com/gpu-shared";
 constexpr const char* kMig = "nvidia.com/mig-3g.47gb";
-constexpr std::int64_t kGpus = 8;
-constexpr std::int64_t kReplicas = 4;
-
-constexpr const char* kSharing = R"(sharing:
-  timeSlicing:
-    resources:
-      - name: nvidia.com/gpu
-        replicas: 4
-)";
-constexpr const char* kMisspelt = R"(sharing:
-  timeSlicing:
-    resources:
-      - name: nvidia.com/gpu
-        repilcas: 8
-)";
+constexpr unsigned kSharedGpu = 6;
 
 standin::ResourceCount all_of_them(std::int64_t count) {
   return {.capacity = count, .allocatable = count};
 }
 
-// CDI specifications want real device nodes, which not everybody may make.
-std::string whole_gpus_config(const Stage& stage) {
-  return std::string("version: v1\nflags:\n  migStrategy: mixed\n  plugin:\n") +
-         "    passDeviceSpecs: true\n    deviceListStrategy: [envvar" +
-         (stage.has_device_nodes() ? ", cdi-cri" : "") +
-         "]\n    sharedDevicesAllocationPolicy: packed\n";
+// `devices` and `replicas` are the line's words: the story misspells one.
+std::string config(const Stage& stage, const std::string& devices, const std::string& replicas) {
+  // CDI specifications want real device nodes, which not everybody may make.
+  const std::string strategies = stage.has_device_nodes() ? "[envvar, cdi-cri]" : "[envvar]";
+  return "version: v1\n"
+         "flags:\n"
+         "  migStrategy: mixed\n"
+         "  plugin:\n"
+         "    passDeviceSpecs: true\n"
+         "    deviceListStrategy: " +
+         strategies +
+         "\n"
+         "sharing:\n"
+         "  timeSlicing:\n"
+         "    resources:\n"
+         "      - name: nvidia.com/gpu\n"
+         "        rename: nvidia.com/gpu-shared\n"
+         "        devices: " +
+         devices +
+         "\n"
+         "        " +
+         replicas + "\n";
 }
 
 void show_file(const std::string& text, Screen& screen) {
@@ -58,143 +61,122 @@ void show_counts(Stage& stage, Screen& screen) {
   }
 }
 
-// "GPU 2, GPU 3", from what the container was told.
-std::string named_gpus(const sim::World& world, const standin::ContainerResponse& response) {
-  std::vector<std::string> names;
-  const auto told = response.envs.find("NVIDIA_VISIBLE_DEVICES");
-  if (told == response.envs.end()) return "nothing";
-  for (const std::string& uuid : split(told->second, ',')) {
-    const auto place = place_of(world, uuid);
-    names.push_back(place ? "GPU " + std::to_string(*place) : uuid);
+Status show_next_log(Stage& stage, Screen& screen, const std::string& regex) {
+  const Result<std::string> line = stage.await_log(regex);
+  if (!line) return line.error();
+  screen.log(*line);
+  return Done{};
+}
+
+Result<standin::AdmissionResult> ask_for(Stage& stage, Screen& screen, const std::string& name,
+                                         const standin::Limits& limits) {
+  for (const auto& [resource, count] : limits) {
+    screen.line("pod", name + " asks for " + resource + ": " + std::to_string(count));
   }
-  return join(names, ", ");
+  return stage.admit(
+      {.uid = name, .name = name, .containers = {{.name = "main", .limits = limits}}});
 }
 
-standin::Pod pod_named(const std::string& name, const standin::Limits& limits) {
-  return {.uid = name, .name = name, .containers = {{.name = "main", .limits = limits}}};
-}
-
-// Admits a pod that asks for `count` of the resource; says what it got.
+// Says what the container of a pod got.
 Result<standin::ContainerResponse> admit(Stage& stage, Screen& screen, const std::string& name,
-                                         const std::string& resource, std::int64_t count) {
-  screen.line("pod", name + " asks for " + resource + ": " + std::to_string(count));
-  const standin::AdmissionResult result =
-      stage.kubelet().admit(pod_named(name, {{resource, count}}));
-  if (!result.admitted || result.containers.empty()) {
+                                         const standin::Limits& limits) {
+  const Result<standin::AdmissionResult> result = ask_for(stage, screen, name, limits);
+  if (!result) return result.error();
+  if (!result->admitted || result->containers.empty()) {
     return Error{ErrorCode::kUnavailable,
-                 "pod " + name + " was not admitted: " + result.reason + ": " + result.message};
+                 "pod " + name + " was not admitted: " + result->reason + ": " + result->message};
   }
-  return result.containers.front().response;
+  const standin::ContainerResponse& got = result->containers.front().response;
+  for (const Labelled& line : grant_lines(got)) screen.line(line.who, line.text, Tone::kGood);
+  return got;
 }
 
-void end_pods(Stage& stage, const std::vector<std::string>& names) {
-  for (const std::string& name : names) stage.kubelet().remove(pod_named(name, {}));
-  stage.kubelet().free_ended_pods();
+// An error when the two GPUs that a container was told of are not joined.
+Status show_links(const Stage& stage, Screen& screen, const standin::ContainerResponse& got) {
+  const Result<sim::World> world = stage.node().world();
+  if (!world) return world.error();
+  const auto told = got.envs.find("NVIDIA_VISIBLE_DEVICES");
+  const auto uuids = told == got.envs.end() ? std::vector<std::string>{} : split(told->second, ',');
+  const auto a = uuids.size() == 2 ? place_of(*world, uuids[0]) : std::nullopt;
+  const auto b = uuids.size() == 2 ? place_of(*world, uuids[1]) : std::nullopt;
+  const std::size_t links = a && b ? links_between(*world, *a, *b) : 0;
+  if (links == 0) return Error{ErrorCode::kInternal, "it did not get two GPUs that are joined"};
+  screen.say("These are GPU " + std::to_string(*a) + " and GPU " + std::to_string(*b) +
+             ", joined by " + std::to_string(links) + " NVLinks.");
+  return Done{};
 }
 
-std::size_t registrations(Stage& stage, const std::string& resource) {
-  const auto calls = stage.kubelet().transcript().calls(EventKind::kRegister);
-  return static_cast<std::size_t>(std::ranges::count(calls, resource, &standin::Event::resource));
+std::size_t registrations(Stage& stage) {
+  return stage.kubelet().transcript().calls(EventKind::kRegister).size();
 }
 
 // ---------------------------------------------------------------- the steps
 
 Status show_gpus(Stage& stage, Screen& screen) {
   screen.say(
-      "Eight H100 NVL in four pairs, each pair joined by an NVLink bridge. A simulated "
-      "driver answers for them; the agent cannot tell. Its command 'devices' shows what "
-      "it finds.");
-  screen.gap();
-  if (Status written = stage.write_config(whole_gpus_config(stage)); !written) return written;
+      "Eight H100 NVL in pairs, each pair joined by NVLink; the last one is cut in two with MIG. "
+      "A simulated driver answers for them, and the agent cannot tell. This file makes three "
+      "resources of them: GPU 6 is shared by four containers at a time, the slices of GPU 7 are "
+      "offered one by one, the other GPUs whole.");
+  const std::string text = config(stage, "[6]", "replicas: 4");
+  show_file(text, screen);
+  if (Status written = stage.write_config(text); !written) return written;
   const Result<std::string> table = stage.command("devices");
   if (!table) return table.error();
+  screen.gap();
   screen.block("$ tranche-device-plugin devices", Tone::kQuiet);
   screen.block(*table);
   return Done{};
 }
 
-Status register_resource(Stage& stage, Screen& screen) {
+Status register_resources(Stage& stage, Screen& screen) {
   screen.say(
-      "The agent starts with this file, finds the kubelet's socket and registers. The "
-      "kubelet calls back and is sent the list of GPUs.");
-  show_file(whole_gpus_config(stage), screen);
+      "The agent starts, finds the kubelet's socket and registers each resource. The kubelet "
+      "calls back and is sent the devices.");
   if (Status started = stage.start_kubelet(); !started) return started;
   if (Status started = stage.start_agent(); !started) return started;
-  if (Status listed = stage.await_counts(kGpu, all_of_them(kGpus)); !listed) {
-    return listed;
+  for (const auto& [resource, count] : standin::Limits{{kGpu, 6}, {kShared, 4}, {kMig, 2}}) {
+    if (Status told = stage.await_counts(resource, all_of_them(count)); !told) return told;
   }
-  if (Status listed = stage.await_calls(EventKind::kListAndWatchReceived, 1); !listed)
-    return listed;
-  for (const standin::Event& event : stage.kubelet().transcript().events()) {
-    if (event.finished && is_call(event)) screen.line("kubelet", to_text(event));
+  for (const standin::Event& event : stage.kubelet().transcript().calls(EventKind::kRegister)) {
+    screen.line("kubelet", to_text(event));
   }
   show_counts(stage, screen);
   return Done{};
 }
 
-Status grant_one(Stage& stage, Screen& screen) {
+Status grant(Stage& stage, Screen& screen) {
   screen.say(
-      "A pod with 'nvidia.com/gpu: 1' arrives. The kubelet asks the agent, and this is "
-      "what the container gets:");
-  const auto got = admit(stage, screen, "notebook", kGpu, 1);
-  if (!got) return got.error();
-  for (const Labelled& line : grant_lines(*got)) screen.line(line.who, line.text, Tone::kGood);
-  if (!stage.has_device_nodes()) {
-    screen.say("(CDI names too, where the demo may make device nodes: as root.)");
+      "Pods arrive. The kubelet asks the agent for each container, and this is what they get. "
+      "One wants two whole GPUs: the agent picks two that are joined.");
+  const auto pair = admit(stage, screen, "training", {{kGpu, 2}});
+  if (!pair) return pair.error();
+  if (Status joined = show_links(stage, screen, *pair); !joined) return joined;
+  screen.say("Two notebooks share one GPU:");
+  for (const char* name : {"notebook-a", "notebook-b"}) {
+    if (const auto got = admit(stage, screen, name, {{kShared, 1}}); !got) return got.error();
   }
-  show_counts(stage, screen);
-  return Done{};
-}
-
-Status keep_pairs(Stage& stage, Screen& screen) {
-  const Result<sim::World> world = stage.node().world();
-  if (!world) return world.error();
-  screen.say(
-      "A pod wants two GPUs. Seven are free, and GPU 1 has lost its partner to the "
-      "notebook: the agent prefers two that are joined by NVLink.");
-  const auto two = admit(stage, screen, "training", kGpu, 2);
-  if (!two) return two.error();
-  const auto asked = stage.kubelet().transcript().calls(EventKind::kGetPreferredAllocation);
-  if (asked.empty()) return Error{ErrorCode::kInternal, "the kubelet did not ask for a preference"};
-  screen.line("kubelet", to_text(asked.back()));
-  const standin::IdList& chosen = asked.back().preferred;
-  const auto a = chosen.size() == 2 ? place_of(*world, chosen[0]) : std::nullopt;
-  const auto b = chosen.size() == 2 ? place_of(*world, chosen[1]) : std::nullopt;
-  const std::size_t links = a && b ? links_between(*world, *a, *b) : 0;
-  screen.line("got", named_gpus(*world, *two) + ", joined by " + std::to_string(links) + " NVLinks",
-              links > 0 ? Tone::kGood : Tone::kBad);
-  if (links == 0) return Error{ErrorCode::kInternal, "the two GPUs have no link between them"};
-  screen.say("And a pod with one GPU gets the single one, so that no other pair is broken:");
-  const auto one = admit(stage, screen, "inference", kGpu, 1);
-  if (!one) return one.error();
-  screen.line("got", named_gpus(*world, *one), Tone::kGood);
-  show_counts(stage, screen);
-  return Done{};
-}
-
-Status refuse_too_much(Stage& stage, Screen& screen) {
-  screen.say(
-      "A pod asks for five; four are free. It is turned away with the reason, and takes "
-      "nothing from anybody.");
-  screen.line("pod", std::string("greedy asks for ") + kGpu + ": 5");
-  const standin::AdmissionResult result = stage.kubelet().admit(pod_named("greedy", {{kGpu, 5}}));
-  if (result.admitted) return Error{ErrorCode::kInternal, "it was admitted"};
-  screen.line("kubelet", result.reason + ": " + result.message, Tone::kBad);
+  screen.say("And one gets a slice, with the device nodes that open this slice and no other:");
+  if (const auto got = admit(stage, screen, "inference", {{kMig, 1}}); !got) return got.error();
   show_counts(stage, screen);
   return Done{};
 }
 
 Status lose_gpu(Stage& stage, Screen& screen) {
   screen.say(
-      "GPU 6 falls off the bus. The agent hears of it from the driver and the kernel's log, "
-      "and tells the kubelet: the node still has eight, but one takes no pods.");
-  if (Status fell = stage.node().apply(sim::fall_off(6)); !fell) return fell;
-  if (Status told = stage.await_counts(kGpu, {.capacity = kGpus, .allocatable = kGpus - 1}); !told)
+      "The shared GPU falls off the bus. The agent hears of it from the kernel's log and the "
+      "driver, and tells the kubelet: none of its four shares takes a pod. The other GPUs are not "
+      "touched.");
+  if (Status fell = stage.node().apply(sim::fall_off(kSharedGpu)); !fell) return fell;
+  if (Status told = stage.await_counts(kShared, {.capacity = 4, .allocatable = 0}); !told) {
     return told;
-  const Result<std::string> line = stage.await_log("device is unhealthy");
-  if (!line) return line.error();
-  screen.log(*line);
+  }
+  if (Status said = show_next_log(stage, screen, "is unhealthy .*index=6"); !said) return said;
   show_counts(stage, screen);
+  const auto refused = ask_for(stage, screen, "notebook-c", {{kShared, 1}});
+  if (!refused) return refused.error();
+  if (refused->admitted) return Error{ErrorCode::kInternal, "it was given a broken GPU"};
+  screen.line("kubelet", refused->reason + ": " + refused->message, Tone::kBad);
   const Result<std::string> table = stage.command("devices");
   if (!table) return table.error();
   screen.block("$ tranche-device-plugin devices | grep UNHEALTHY", Tone::kQuiet);
@@ -205,87 +187,39 @@ Status lose_gpu(Stage& stage, Screen& screen) {
 }
 
 Status regain_gpu(Stage& stage, Screen& screen) {
-  screen.say("It is reset and comes back. Nobody restarts anything.");
-  if (Status back = stage.node().apply(sim::come_back(6)); !back) return back;
-  if (Status told = stage.await_counts(kGpu, all_of_them(kGpus)); !told) return told;
-  const Result<std::string> line = stage.await_log("device is healthy");
-  if (!line) return line.error();
-  screen.log(*line);
+  screen.say(
+      "Somebody resets the GPU, and it is on the bus again. That alone is no proof: the agent "
+      "opens the driver anew, and sees from the GPU's counters that it was reset. Then its shares "
+      "are back. Nobody restarts anything.");
+  if (Status back = stage.node().apply(sim::come_back(kSharedGpu)); !back) return back;
+  if (Status told = stage.await_counts(kShared, all_of_them(4)); !told) return told;
+  if (Status said = show_next_log(stage, screen, "is healthy again .*index=6"); !said) return said;
   show_counts(stage, screen);
-  return Done{};
+  const auto got = admit(stage, screen, "notebook-c", {{kShared, 1}});
+  return got ? Status(Done{}) : got.error();
 }
 
-Status share_by_time(Stage& stage, Screen& screen) {
-  screen.say(
-      "The pods end. Then the configuration file is edited while the agent runs: each GPU "
-      "is to be shared by four containers.");
-  end_pods(stage, {"notebook", "training", "inference"});
-  show_file(kSharing, screen);
-  const std::size_t before = registrations(stage, kGpu);
-  if (Status written = stage.write_config(whole_gpus_config(stage) + kSharing); !written) {
+Status change_config(Stage& stage, Screen& screen) {
+  screen.say("GPU 3 is to be shared too. The file is edited while the agent runs, with a slip:");
+  const std::size_t before = registrations(stage);
+  if (Status written = stage.write_config(config(stage, "[3, 6]", "repilcas: 4")); !written) {
     return written;
   }
-  if (Status told = stage.await_counts(kGpu, all_of_them(kGpus * kReplicas)); !told) return told;
-  const Result<std::string> line = stage.await_log("configuration taken up");
-  if (!line) return line.error();
-  screen.log(*line);
+  show_file("devices: [3, 6]\nrepilcas: 4", screen);
+  if (Status said = show_next_log(stage, screen, "configuration refused"); !said) return said;
   show_counts(stage, screen);
-  const std::size_t after = registrations(stage, kGpu);
-  screen.line("kubelet", "registrations of " + std::string(kGpu) + ": " + std::to_string(before) +
-                             " before, " + std::to_string(after) + " after");
-  if (after != before) return Error{ErrorCode::kInternal, "it registered again"};
-  screen.say("Two pods with one share each, on the same GPU:");
-  for (const char* name : {"notebook-a", "notebook-b"}) {
-    const auto got = admit(stage, screen, name, kGpu, 1);
-    if (!got) return got.error();
-    for (const Labelled& given : grant_lines(*got)) {
-      if (given.who == "env") screen.line(given.who, given.text, Tone::kGood);
-    }
-  }
-  return Done{};
-}
-
-Status cut_with_mig(Stage& stage, Screen& screen) {
-  screen.say(
-      "GPU 7 is cut into two slices with MIG, next to the shared ones. A new resource "
-      "appears, and GPU 7's four shares go.");
-  const auto layout = sim::parse_layout("3g.47gb,3g.47gb");
-  if (!layout) return layout.error();
-  if (Status cut = stage.node().apply(sim::set_mig(7, *layout)); !cut) return cut;
-  if (Status told = stage.await_counts(kMig, all_of_them(2)); !told) return told;
-  if (Status told = stage.await_counts(kGpu, all_of_them((kGpus - 1) * kReplicas)); !told)
-    return told;
-  const auto registered = stage.kubelet().transcript().calls(EventKind::kRegister);
-  screen.line("kubelet", to_text(registered.back()));
-  show_counts(stage, screen);
-  const auto got = admit(stage, screen, "slice", kMig, 1);
-  if (!got) return got.error();
-  for (const Labelled& line : grant_lines(*got)) screen.line(line.who, line.text, Tone::kGood);
-  return Done{};
-}
-
-Status refuse_config(Stage& stage, Screen& screen) {
-  screen.say(
-      "Somebody edits the file again, and misspells a word. The agent says where, and "
-      "goes on with the configuration that works.");
-  show_file(kMisspelt, screen);
-  if (Status written = stage.write_config(whole_gpus_config(stage) + kMisspelt); !written) {
+  screen.say("The configuration that works stays in force. The word is put right:");
+  if (Status written = stage.write_config(config(stage, "[3, 6]", "replicas: 4")); !written) {
     return written;
   }
-  const Result<std::string> line = stage.await_log("configuration refused");
-  if (!line) return line.error();
-  screen.log(*line);
+  show_file("devices: [3, 6]\nreplicas: 4", screen);
+  if (Status said = show_next_log(stage, screen, "configuration taken up"); !said) return said;
+  for (const auto& [resource, count] : standin::Limits{{kGpu, 5}, {kShared, 8}}) {
+    if (Status told = stage.await_counts(resource, all_of_them(count)); !told) return told;
+  }
   show_counts(stage, screen);
-  if (stage.kubelet().node().allocatable(kGpu) != (kGpus - 1) * kReplicas) {
-    return Error{ErrorCode::kInternal, "the refused configuration changed something"};
-  }
-  screen.say("The word is put right, and the agent takes the file up.");
-  if (Status written = stage.write_config(whole_gpus_config(stage) + kSharing); !written) {
-    return written;
-  }
-  const Result<std::string> taken = stage.await_log("configuration taken up");
-  if (!taken) return taken.error();
-  screen.log(*taken);
+  if (registrations(stage) != before) return Error{ErrorCode::kInternal, "it registered again"};
+  screen.say("No resource was registered again, and the pods kept what they have.");
   return Done{};
 }
 
@@ -293,15 +227,11 @@ Status refuse_config(Stage& stage, Screen& screen) {
 
 std::vector<Step> story() {
   return {{"A node with eight GPUs", show_gpus},
-          {"The GPUs are registered with the kubelet", register_resource},
-          {"A container is granted a GPU", grant_one},
-          {"Two GPUs that are joined by NVLink", keep_pairs},
-          {"A pod that asks for too much", refuse_too_much},
+          {"Its resources are registered", register_resources},
+          {"Containers are granted GPUs", grant},
           {"A GPU fails", lose_gpu},
-          {"The GPU comes back", regain_gpu},
-          {"Sharing is switched on while it runs", share_by_time},
-          {"One GPU is cut with MIG", cut_with_mig},
-          {"A broken configuration is refused", refuse_config}};
+          {"It comes back", regain_gpu},
+          {"The configuration changes while it runs", change_config}};
 }
 
 }  // namespace tranche::demo

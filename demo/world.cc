@@ -18,7 +18,7 @@ gpus:
   - {model: h100-nvl, pci: "0000:9a:00.0"}
   - {model: h100-nvl, pci: "0000:ab:00.0"}
   - {model: h100-nvl, pci: "0000:ba:00.0"}
-  - {model: h100-nvl, pci: "0000:db:00.0"}
+  - {model: h100-nvl, pci: "0000:db:00.0", mig: {layout: [3g.47gb, 3g.47gb]}}
 pcie:
   nodes:
     - {gpus: [0, 1, 2, 3], numa: 0, cpus: "0-31,64-95"}

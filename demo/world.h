@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The node of the demo: eight GPUs in four pairs, each pair with an NVLink
-// bridge, so that it matters which two a pod gets.
+// bridge, so that it matters which two a pod gets. The last one is cut with MIG.
 #pragma once
 
 #include <cstddef>

@@ -18,6 +18,13 @@ TEST(DemoWorld, HasEightGpusInFourPairs) {
   }
 }
 
+TEST(DemoWorld, HasTwoSlicesOnItsLastGpu) {
+  const auto world = demo_world();
+  ASSERT_TRUE(world);
+  EXPECT_EQ(world->gpus[7].mig.instances.size(), 2U);
+  EXPECT_TRUE(world->gpus[6].mig.instances.empty());
+}
+
 TEST(DemoWorld, KnowsGpusByTheirUuids) {
   const auto world = demo_world();
   ASSERT_TRUE(world);
