@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -53,7 +54,8 @@ std::vector<pid_t> processes_in(const std::string& folder) {
 class Demo : public testing::Test {
  protected:
   void start(std::vector<std::string> command, std::map<std::string, std::string> variables = {}) {
-    auto started = AgentProcess::start({.command = std::move(command), .environment = variables});
+    auto started =
+        AgentProcess::start({.command = std::move(command), .environment = std::move(variables)});
     ASSERT_TRUE(started) << started.error().message;
     process_ = *std::move(started);
     const auto named = process_->wait_for_line("lies in (/[^ ]+/tranche-demo\\.\\w+)", kPatience);

@@ -2,6 +2,7 @@
 #include "demo/lines.h"
 
 #include <regex>
+#include <utility>
 
 #include "base/text.h"
 
@@ -48,18 +49,26 @@ std::string_view without_time(std::string_view log_line) {
 
 std::vector<Labelled> grant_lines(const standin::ContainerResponse& response) {
   std::vector<Labelled> lines;
-  for (const auto& [name, value] : response.envs) lines.push_back({"env", name + "=" + value});
-  std::vector<std::string> nodes;
-  for (const standin::DeviceNode& node : response.devices) nodes.push_back(node.host_path);
-  if (!nodes.empty()) lines.push_back({"nodes", join(nodes, " ")});
+  const auto add = [&](const char* who, std::string text) {
+    lines.push_back({who, std::move(text)});
+  };
+  const auto assignment = [](const auto& entry) {
+    std::string text = entry.first;
+    return text.append("=").append(entry.second);
+  };
+  for (const auto& entry : response.envs) add("env", assignment(entry));
+  std::string nodes;
+  for (const standin::DeviceNode& node : response.devices) {
+    nodes.append(nodes.empty() ? "" : " ").append(node.host_path);
+  }
+  if (!nodes.empty()) add("nodes", nodes);
   for (const standin::Mount& mount : response.mounts) {
-    lines.push_back({"mount", mount.host_path + " at " + mount.container_path +
-                                  (mount.read_only ? " (read-only)" : "")});
+    std::string text = mount.host_path;
+    text.append(" at ").append(mount.container_path);
+    add("mount", text.append(mount.read_only ? " (read-only)" : ""));
   }
-  for (const auto& [name, value] : response.annotations) {
-    lines.push_back({"note", name + "=" + value});
-  }
-  for (const std::string& name : response.cdi_devices) lines.push_back({"CDI", name});
+  for (const auto& entry : response.annotations) add("note", assignment(entry));
+  for (const std::string& name : response.cdi_devices) add("CDI", name);
   return lines;
 }
 

@@ -46,6 +46,7 @@ void introduce(const Stage& stage, Screen& screen) {
         "You may not make device nodes here (root may): those of the simulated node are plain "
         "files, and containers get no CDI names.");
   }
+  if (screen.cuts_uuids()) screen.say("Uuids are cut short to fit this terminal.");
 }
 
 bool is_wanted(Interrupt& interrupt, const Screen& screen) {

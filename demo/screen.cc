@@ -53,9 +53,13 @@ std::size_t Screen::columns() const {
   return known ? size.ws_col : kUsualColumns;
 }
 
-std::string Screen::fitted(const std::string& text) const {
+bool Screen::cuts_uuids() const {
   const std::size_t width = columns();
-  return width > 0 && width < kRoomForUuids ? shorten_uuids(text) : text;
+  return width > 0 && width < kRoomForUuids;
+}
+
+std::string Screen::fitted(const std::string& text) const {
+  return cuts_uuids() ? shorten_uuids(text) : text;
 }
 
 std::string Screen::painted(std::string_view text, Tone tone) const {

@@ -23,6 +23,9 @@ class Screen {
   // False when nobody reads any more.
   bool is_open() const { return is_open_; }
 
+  // Whether uuids are cut short, for want of room.
+  bool cuts_uuids() const;
+
   void heading(const std::string& text);
   // Sentences of our own.
   void say(const std::string& text);
