@@ -293,14 +293,14 @@ void add_hopper(Models& models) {
 void add_hopper_e(Models& models) {
   Model h200{.name = "NVIDIA H200",
              .device_id = 0x2335,
-             .subsystem_id = 0x18be,
+             .subsystem_id = 0x18bf,
              .memory_mib = 143771,
-             .reserved_mib = 700,
+             .reserved_mib = 615,
              .bar1_mib = 262144,
              .multiprocessors = 132,
              .cores = 16896,
              .power_limit_w = 700,
-             .board_part = "692-2G520-0280-000",
+             .board_part = "692-2G520-0282-000",
              .fabric = true,
              .nvlinks = 18,
              .mig = mig_h200()};

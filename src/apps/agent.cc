@@ -251,9 +251,16 @@ class Agent {
       }
       gpus.push_back(named->uuid);
     }
-    const std::string what = gpus.empty() ? "the driver" : std::to_string(gpus.size()) + " GPU(s)";
+    const bool all = gpus.size() == inventory->gpus.size() || gpus.empty();
     scanner_.release(std::move(gpus));
-    return what + " will be let go of within a second; take it up again with 'resume'";
+    std::string answer =
+        "the driver will be let go of within a second; take it up again with 'resume'";
+    if (!all) {
+      answer += scanner_.follows_kernel_log()
+                    ? "\nthe other GPUs stay offered; only the kernel's log tells of them meanwhile"
+                    : "\nthe kernel's log cannot be read, so no GPU is healthy until then";
+    }
+    return answer;
   }
 
   const Sources sources_;

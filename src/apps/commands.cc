@@ -33,7 +33,7 @@ NodeStatus own_look(const Settings& settings) {
   DeviceNodeSource nodes(host);
   FallbackSource source(nvml, nodes);
   NodeState state;
-  if (const Status opened = source.open({}); !opened) {
+  if (const Status opened = source.open(); !opened) {
     state = with_driver_trouble(state, opened.error().message, false);
   } else if (const Result<DriverReading> reading = source.read({}); !reading) {
     state = with_driver_trouble(state, reading.error().message, false);

@@ -29,8 +29,9 @@ std::optional<std::string> nearest(std::string_view word,
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text, int base = 10) {
   Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value, base);
   if (error != std::errc{} || stop != end || text.empty()) return std::nullopt;
   return value;
 }

@@ -29,7 +29,7 @@ class Capture : public testing::Test {
   static DriverReading read(const sim::SimulatedNode& node) {
     Log quiet([](std::string_view) {});
     nvml::NvmlSource source({.container_root = node.root()}, HostFiles(node.root()), quiet);
-    EXPECT_TRUE(source.open({}));
+    EXPECT_TRUE(source.open());
     const auto reading = source.read({.links = true, .inforom = true});
     EXPECT_TRUE(reading) << reading.error().message;
     return *reading;
@@ -57,8 +57,9 @@ TEST_P(CaptureOf, PlaysTheNodeItWasTakenFrom) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, CaptureOf,
-                         testing::Values("hgx-h200", "dgx-a100-mig-mixed", "dgx1-v100", "a30-mig",
-                                         "mixed-models", "t4-single", "gb200-tray"),
+                         testing::Values("captured-h200", "hgx-h200", "dgx-a100-mig-mixed",
+                                         "dgx1-v100", "a30-mig", "mixed-models", "t4-single",
+                                         "gb200-tray"),
                          [](const auto& world) {
                            std::string name = world.param;
                            std::erase(name, '-');

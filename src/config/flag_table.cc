@@ -153,7 +153,7 @@ constexpr FlagSpec kCdiFlags[] = {
      .type = ValueType::kTextList,
      .group = FlagGroup::kCdi,
      .allowed = "enable-explicit-driver-libraries,disable-nvsandboxutils,"
-                "enable-coherent-annotations,disable-multiple-csv-devices,"
+                "disable-nvsandbox-utils,enable-coherent-annotations,disable-multiple-csv-devices,"
                 "no-additional-gids-for-device-nodes,disable-ipc-discoverer",
      .complaint = "unknown CDI feature flag: ",
      .help = "Changes to how CDI specifications are made, by NVIDIA's names."},
@@ -162,7 +162,8 @@ constexpr FlagSpec kCdiFlags[] = {
      .type = ValueType::kTextList,
      .group = FlagGroup::kCdi,
      .allowed = "all,create-symlinks,enable-cuda-compat,update-ldcache,"
-                "disable-device-node-modification,update-application-profile,chmod",
+                "disable-device-node-modification,update-application-profile,chmod,"
+                "apply-cuda-memory-limits",
      .complaint = "unknown CDI hook: ",
      .help = "Hooks that CDI specifications leave out; all leaves out every one."},
 };

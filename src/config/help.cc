@@ -20,16 +20,18 @@ struct Command {
 constexpr std::array kCommands = {
     Command{"devices",
             "Show this node's GPUs, their health, and the resources they would be offered "
-            "as. Needs no kubelet."},
+            "as, from the running agent or else from the driver. -o json for programs. Needs no "
+            "kubelet."},
     Command{"check-config",
             "Check flags, environment and file as the agent would, and print the "
             "effective configuration: each value with where it came from."},
     Command{"capture",
             "Describe this node's GPUs in a file that the simulated driver can replay; for "
-            "bug reports and tests."},
+            "bug reports and tests. With --anonymous, without serial numbers and the like."},
     Command{"release",
             "Ask the running agent to let go of the driver, for a driver update or a GPU "
-            "reset."},
+            "reset. GPUs named by index, uuid or PCI address are unhealthy until 'resume', the "
+            "others stay offered; with none named, all are unhealthy."},
     Command{"resume", "Ask it to take the driver up again."},
     Command{"version", "Print the version."},
 };

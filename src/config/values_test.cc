@@ -7,11 +7,13 @@
 #include <set>
 
 #include "config/utf8.h"
+#include "grant/cdi_names.h"
 
 namespace tranche {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
 
 TEST(GoBool, TakesGosWordsAndNoOthers) {
   for (const char* word : {"1", "t", "T", "TRUE", "true", "True"}) {
@@ -54,6 +56,12 @@ TEST(FlagTable, HasNoNameTwice) {
     }
     EXPECT_TRUE(flag.key.empty() || keys.insert(flag.key).second) << flag.key;
   }
+}
+
+TEST(FlagTable, AllowsTheCdiWordsThatGrantsKnow) {
+  const auto allowed = [](const char* flag) { return find_flag(flag)->allowed_words(); };
+  EXPECT_THAT(allowed("cdi-disable-hooks"), UnorderedElementsAreArray(known_cdi_hooks()));
+  EXPECT_THAT(allowed("cdi-feature-flags"), UnorderedElementsAreArray(known_cdi_feature_flags()));
 }
 
 TEST(ReadValue, SplitsListsAtCommasAndTrimsTheItems) {

@@ -18,11 +18,10 @@ Gpu gpu_of_node(unsigned minor, const std::vector<KernelGpu>& kernel_gpus) {
 
 }  // namespace
 
-Status DeviceNodeSource::open(const std::set<GpuUuid>& untouched) {
+Status DeviceNodeSource::open() {
   if (host_.gpu_node_minors().empty()) {
     return Error{ErrorCode::kNotFound, "there is no GPU's device node below " + host_.root()};
   }
-  untouched_ = untouched;
   ++session_;
   return Done{};
 }
@@ -30,14 +29,12 @@ Status DeviceNodeSource::open(const std::set<GpuUuid>& untouched) {
 Result<DriverReading> DeviceNodeSource::read(const ReadWish&) {
   DriverReading reading{.kind = DriverKind::kDeviceNodes,
                         .driver_version = host_.driver_version(),
-                        .session = session_,
-                        .complete = untouched_.empty()};
+                        .session = session_};
   const std::vector<KernelGpu> kernel_gpus = host_.kernel_gpus();
   std::vector<GpuUuid> uuids;
   for (const unsigned minor : host_.gpu_node_minors()) {
     Gpu gpu = gpu_of_node(minor, kernel_gpus);
     if (gpu.pci) gpu.numa_node = host_.numa_node(*gpu.pci);
-    if (untouched_.contains(gpu.uuid)) continue;
     uuids.push_back(gpu.uuid);
     reading.gpus.push_back({.index = gpu.index, .gpu = std::move(gpu)});
   }

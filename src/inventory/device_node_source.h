@@ -15,7 +15,7 @@ class DeviceNodeSource final : public GpuSource {
  public:
   explicit DeviceNodeSource(HostFiles host) : host_(std::move(host)) {}
 
-  Status open(const std::set<GpuUuid>& untouched) override;
+  Status open() override;
   void close() override {}
   Result<DriverReading> read(const ReadWish& wish) override;
   // Nodes have no events.
@@ -23,7 +23,6 @@ class DeviceNodeSource final : public GpuSource {
 
  private:
   const HostFiles host_;
-  std::set<GpuUuid> untouched_;
   std::uint64_t session_ = 0;
 };
 

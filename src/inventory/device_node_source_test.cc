@@ -26,7 +26,7 @@ class DeviceNodes : public testing::Test {
 };
 
 TEST_F(DeviceNodes, AreNoDriverWhereThereAreNone) {
-  const Status opened = source_.open({});
+  const Status opened = source_.open();
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kNotFound);
 }
@@ -34,7 +34,7 @@ TEST_F(DeviceNodes, AreNoDriverWhereThereAreNone) {
 TEST_F(DeviceNodes, GiveAGpuItsNodesNameWhereNothingElseIsKnown) {
   put("/dev/nvidia0", "");
   put("/dev/nvidiactl", "");
-  ASSERT_TRUE(source_.open({}));
+  ASSERT_TRUE(source_.open());
   const Result<DriverReading> reading = source_.read({});
   ASSERT_TRUE(reading);
   ASSERT_THAT(reading->gpus, SizeIs(1));
@@ -49,7 +49,7 @@ TEST_F(DeviceNodes, TakeFromTheKernelWhatItTells) {
       "Device Minor: \t 2\n");
   put("/sys/bus/pci/devices/0000:07:00.0/numa_node", "1\n");
   put("/sys/module/nvidia/version", "550.90.07\n");
-  ASSERT_TRUE(source_.open({}));
+  ASSERT_TRUE(source_.open());
   const Result<DriverReading> reading = source_.read({});
   ASSERT_TRUE(reading);
   EXPECT_EQ(reading->driver_version, "550.90.07");
@@ -64,7 +64,7 @@ TEST_F(DeviceNodes, TakeFromTheKernelWhatItTells) {
 // A library that is missing until it is installed.
 class LateLibrary final : public GpuSource {
  public:
-  Status open(const std::set<GpuUuid>&) override {
+  Status open() override {
     if (!problem_) return Done{};
     return *problem_;
   }
@@ -83,7 +83,7 @@ TEST_F(DeviceNodes, AreLeftForTheLibraryAsSoonAsItIsThere) {
   put("/dev/nvidia0", "");
   LateLibrary library;
   FallbackSource source(library, source_);
-  ASSERT_TRUE(source.open({}));
+  ASSERT_TRUE(source.open());
   EXPECT_EQ(source.read({})->kind, DriverKind::kDeviceNodes);
   library.problem_.reset();
   DriverKind kind = DriverKind::kNone;
@@ -96,7 +96,7 @@ TEST_F(DeviceNodes, DoNotSpeakForALibraryThatIsThereAndFails) {
   LateLibrary library;
   library.problem_ = Error{ErrorCode::kUnavailable, "Driver/library version mismatch"};
   FallbackSource source(library, source_);
-  const Status opened = source.open({});
+  const Status opened = source.open();
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().message, "Driver/library version mismatch");
 }

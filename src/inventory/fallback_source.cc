@@ -9,11 +9,10 @@ constexpr unsigned kReadsBetweenLooks = 6;
 
 }  // namespace
 
-Status FallbackSource::open(const std::set<GpuUuid>& untouched) {
+Status FallbackSource::open() {
   close();
-  untouched_ = untouched;
   reads_since_look_ = 0;
-  Status opened = preferred_.open(untouched);
+  Status opened = preferred_.open();
   if (opened) {
     open_ = &preferred_;
     return opened;
@@ -21,7 +20,7 @@ Status FallbackSource::open(const std::set<GpuUuid>& untouched) {
   // Only a library that is not there lets the nodes speak: one that is there
   // and fails knows better than they do that something is wrong.
   if (opened.error().code != ErrorCode::kNotFound) return opened;
-  if (!fallback_.open(untouched)) return opened;
+  if (!fallback_.open()) return opened;
   open_ = &fallback_;
   return Done{};
 }
@@ -35,7 +34,7 @@ Result<DriverReading> FallbackSource::read(const ReadWish& wish) {
   if (open_ == nullptr) return Error{ErrorCode::kUnavailable, "the driver is not open"};
   if (open_ == &fallback_ && ++reads_since_look_ >= kReadsBetweenLooks) {
     reads_since_look_ = 0;
-    if (preferred_.open(untouched_)) {
+    if (preferred_.open()) {
       fallback_.close();
       open_ = &preferred_;
     }

@@ -14,7 +14,7 @@ class FallbackSource final : public GpuSource {
       : preferred_(preferred), fallback_(fallback) {}
 
   // The error is the preferred source's: that is the one to mend.
-  Status open(const std::set<GpuUuid>& untouched) override;
+  Status open() override;
   void close() override;
   Result<DriverReading> read(const ReadWish& wish) override;
   Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) override;
@@ -23,7 +23,6 @@ class FallbackSource final : public GpuSource {
   GpuSource& preferred_;
   GpuSource& fallback_;
   GpuSource* open_ = nullptr;
-  std::set<GpuUuid> untouched_;
   unsigned reads_since_look_ = 0;
 };
 

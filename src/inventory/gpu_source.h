@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -71,9 +70,6 @@ struct DriverReading {
   // Counts openings of the driver: evidence from a fresh session weighs more.
   std::uint64_t session = 0;
   std::vector<GpuReading> gpus;
-  // False where only some of the GPUs were asked for: then one that is not here
-  // has not vanished.
-  bool complete = true;
   Topology topology;
 
   bool operator==(const DriverReading&) const = default;
@@ -90,8 +86,10 @@ struct DriverEvent {
   bool operator==(const DriverEvent&) const = default;
 };
 
-// What to read beyond the usual, because an open fault waits for it.
+// What to read beyond the usual, because an open fault waits for it. The usual
+// takes a driver half a millisecond a GPU; each of these takes many times that.
 struct ReadWish {
+  bool energy = false;
   bool links = false;
   bool inforom = false;
 };
@@ -100,9 +98,9 @@ class GpuSource {
  public:
   virtual ~GpuSource() = default;
 
-  // Opens the driver afresh, leaving out `untouched` GPUs: those are not even
-  // attached to, so that somebody else can reset them.
-  virtual Status open(const std::set<GpuUuid>& untouched) = 0;
+  // Opens the driver afresh. This attaches to every GPU at once: there is no
+  // session with some of them only.
+  virtual Status open() = 0;
   // Lets go of the driver: nothing of it is held open afterwards.
   virtual void close() = 0;
   // An error is the driver's, not one GPU's.

@@ -198,9 +198,7 @@ void fold_vanished_gpus(NodeState& state, const std::set<GpuUuid>& seen,
                         const Surroundings& around) {
   std::vector<GpuUuid> vanished;
   for (const Gpu& gpu : state.inventory.gpus) {
-    if (!seen.contains(gpu.uuid) && !state.released.contains(gpu.uuid)) {
-      vanished.push_back(gpu.uuid);
-    }
+    if (!seen.contains(gpu.uuid)) vanished.push_back(gpu.uuid);
   }
   for (const GpuUuid& gpu : vanished) fold_vanished(state, gpu, around);
 }
@@ -234,7 +232,7 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
   state.inventory.driver_trouble.clear();
   state.inventory.driver_version = reading.driver_version;
   state.inventory.cuda_version = reading.cuda_version;
-  if (reading.complete) state.inventory.topology = reading.topology;
+  state.inventory.topology = reading.topology;
 
   std::set<GpuUuid> seen;
   for (const GpuReading& one : reading.gpus) {
@@ -253,10 +251,9 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
   }
   // Another kind of source may know the same GPUs by other ids: those that
   // only the former one knew are not lost, they have other names now.
-  const bool other_source =
-      state.seen_by != DriverKind::kNone && state.seen_by != reading.kind && reading.complete;
+  const bool other_source = state.seen_by != DriverKind::kNone && state.seen_by != reading.kind;
   if (other_source) forget_unseen(state, seen);
-  if (reading.complete) fold_vanished_gpus(state, seen, around);
+  fold_vanished_gpus(state, seen, around);
   state.seen_by = reading.kind;
   std::ranges::sort(state.inventory.gpus, {},
                     [](const Gpu& gpu) { return std::pair(gpu.index, gpu.uuid); });
@@ -293,15 +290,24 @@ NodeState with_driver_trouble(NodeState state, std::string trouble, bool unloade
   return state;
 }
 
-NodeState with_release(NodeState state, const std::vector<GpuUuid>& gpus) {
-  if (gpus.empty()) state.all_released = true;
-  state.released.insert(gpus.begin(), gpus.end());
+NodeState with_release(NodeState state, const std::vector<GpuUuid>& gpus, bool kernel_log_tells) {
+  state.driver_released = true;
+  for (const Gpu& gpu : state.inventory.gpus) {
+    if (gpus.empty() || std::ranges::find(gpus, gpu.uuid) != gpus.end()) {
+      state.released[gpu.uuid] = "let go of on request, until it is taken up again";
+    } else if (!kernel_log_tells) {
+      state.released.try_emplace(
+          gpu.uuid,
+          "not watched: the driver is let go of on request, and the kernel's "
+          "log cannot be read");
+    }
+  }
   return state;
 }
 
 NodeState with_resume(NodeState state) {
   state.released.clear();
-  state.all_released = false;
+  state.driver_released = false;
   return state;
 }
 
@@ -310,8 +316,8 @@ Inventory present(const NodeState& state) {
   for (Gpu& gpu : inventory.gpus) {
     gpu.health = {};
     for (MigDevice& mig : gpu.mig) mig.health = {};
-    if (state.all_released || state.released.contains(gpu.uuid)) {
-      gpu.health.troubles.emplace_back("let go of on request, until it is taken up again");
+    if (const auto released = state.released.find(gpu.uuid); released != state.released.end()) {
+      gpu.health.troubles.push_back(released->second);
     }
     if (!inventory.driver_trouble.empty()) {
       gpu.health.troubles.push_back("driver: " + inventory.driver_trouble);
@@ -331,7 +337,16 @@ ReadWish wish_for(const NodeState& state) {
   const auto waits_for = [&](Clearance clearance) {
     return std::ranges::count(state.faults, clearance, &Fault::clearance) > 0;
   };
-  return {.links = waits_for(Clearance::kLinks), .inforom = waits_for(Clearance::kInforom)};
+  const auto waits_for_reset = [](const Fault& fault) {
+    const bool ends_with_reset =
+        fault.clearance == Clearance::kRecovery || fault.clearance == Clearance::kReset ||
+        fault.clearance == Clearance::kRepair || fault.clearance == Clearance::kSound ||
+        fault.clearance == Clearance::kLinks;
+    return ends_with_reset && !fault.reset_seen;
+  };
+  return {.energy = std::ranges::any_of(state.faults, waits_for_reset),
+          .links = waits_for(Clearance::kLinks),
+          .inforom = waits_for(Clearance::kInforom)};
 }
 
 bool wants_fresh_session(const NodeState& state) {

@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -37,8 +36,9 @@ struct NodeState {
   std::vector<Fault> faults;
   // When each GPU recovered lately; a GPU that comes and goes has to pass more.
   std::map<GpuUuid, std::vector<std::int64_t>> recoveries;
-  std::set<GpuUuid> released;  // let go of on request
-  bool all_released = false;
+  // The driver was let go of on request, and whom that makes unhealthy, why.
+  bool driver_released = false;
+  std::map<GpuUuid, std::string> released;
   std::uint64_t session = 0;
   DriverKind seen_by = DriverKind::kNone;  // what the last reading came from
   // The kernel module was seen gone: what comes back has been reset.
@@ -52,8 +52,10 @@ NodeState with_event(NodeState state, const DriverEvent& event, const XidPolicy&
                      const Surroundings& around);
 // The driver could not be reached; every GPU is unhealthy until it is.
 NodeState with_driver_trouble(NodeState state, std::string trouble, bool unloaded);
-// Lets go of these GPUs, or of all where none is named; takes all up again.
-NodeState with_release(NodeState state, const std::vector<GpuUuid>& gpus);
+// Lets go of the driver for the sake of these GPUs, or of all where none is
+// named. The others stay as they are known while the kernel's log still tells
+// of their errors, else nobody knows how they are.
+NodeState with_release(NodeState state, const std::vector<GpuUuid>& gpus, bool kernel_log_tells);
 NodeState with_resume(NodeState state);
 
 // The inventory with every GPU's and MIG device's health filled in.

@@ -302,19 +302,34 @@ TEST(DriverTrouble, MakesEveryGpuUnhealthyAndHidesNone) {
 }
 
 TEST(Release, MakesTheGpusConcernedUnhealthyUntilTheyAreTakenUpAgain) {
-  NodeState state = with_release(node_of(2), {GpuUuid("GPU-1")});
+  NodeState state = with_release(node_of(2), {GpuUuid("GPU-1")}, true);
   EXPECT_THAT(unhealthy(state), ElementsAre("GPU-1"));
-  DriverReading others = all_fine(1, 2);
-  others.complete = false;
-  state = with_reading(state, others, kAround);
   EXPECT_THAT(reason(state, 1), "let go of on request, until it is taken up again");
   state = with_reading(with_resume(state), all_fine(2, 3), kAround);
   EXPECT_THAT(unhealthy(state), IsEmpty());
 }
 
 TEST(Release, OfNoneInParticularIsOfAll) {
-  const NodeState state = with_release(node_of(2), {});
+  const NodeState state = with_release(node_of(2), {}, true);
   EXPECT_THAT(unhealthy(state), ElementsAre("GPU-0", "GPU-1"));
+}
+
+TEST(Release, OfOneAfterTheOtherIsOfBoth) {
+  NodeState state = with_release(node_of(3), {GpuUuid("GPU-1")}, true);
+  state = with_release(state, {GpuUuid("GPU-2")}, true);
+  EXPECT_THAT(unhealthy(state), ElementsAre("GPU-1", "GPU-2"));
+}
+
+TEST(Release, CallsTheOthersUnwatchedWhereTheKernelLogDoesNotTell) {
+  const NodeState state = with_release(node_of(2), {GpuUuid("GPU-1")}, false);
+  EXPECT_THAT(unhealthy(state), ElementsAre("GPU-0", "GPU-1"));
+  EXPECT_THAT(reason(state, 0), HasSubstr("not watched"));
+  EXPECT_THAT(reason(state, 1), HasSubstr("let go of on request"));
+}
+
+TEST(ReadWish, AsksForCountersWhileAFaultWaitsForAReset) {
+  EXPECT_FALSE(wish_for(node_of(1)).energy);
+  EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 48), {}, kAround)).energy);
 }
 
 TEST(ReadWish, AsksForWhatOpenFaultsWaitFor) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "inventory/changes.h"
 #include "inventory/fault_memory.h"
 
@@ -22,10 +23,17 @@ constexpr milliseconds kFirstTroublePause{500};
 constexpr milliseconds kLongestTroublePause{10'000};
 constexpr milliseconds kLongestFreshPause{300'000};
 constexpr int kEventsAtOnce = 256;
+constexpr unsigned kLooksBetweenEnergy = 12;
 
 // What NVML does not reliably deliver. The others come as events; taking them
 // from both would count them twice.
 bool only_the_kernel_tells(unsigned xid) { return xid == 79 || xid == 119 || xid == 120; }
+
+std::string released_names(const std::vector<GpuUuid>& gpus) {
+  std::vector<std::string> names;
+  for (const GpuUuid& gpu : gpus) names.push_back(gpu.text);
+  return names.empty() ? "all gpus" : join(names, ",");
+}
 
 }  // namespace
 
@@ -53,10 +61,9 @@ Status Scanner::begin(const HealthOptions& options) {
 void Scanner::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     take_requests();
-    if (state_.all_released) {
+    if (state_.driver_released) {
       wait_for_request(stop, kSlice);
-      // What a reset puts into the log is no news of the GPU after it.
-      if (kernel_log_) kernel_log_->drain();
+      if (fold_kernel_log()) publish();
       continue;
     }
     if (const Status scanned = scan_once()) {
@@ -76,7 +83,10 @@ Status Scanner::scan_once() {
     drop_driver(opened.error());
     return opened;
   }
-  const Result<DriverReading> reading = source_.read(wish_for(state_));
+  ReadWish wish = wish_for(state_);
+  // What a counter that falls is compared with, should a fault come.
+  wish.energy = wish.energy || looks_++ % kLooksBetweenEnergy == 0;
+  const Result<DriverReading> reading = source_.read(wish);
   if (!reading) {
     drop_driver(reading.error());
     return reading.error();
@@ -164,11 +174,11 @@ void Scanner::take_requests() {
   }
   if (requests.options) options_ = *requests.options;
   if (requests.release) {
-    state_ = with_release(std::move(state_), *requests.release);
+    state_ = with_release(std::move(state_), *requests.release, follows_kernel_log());
     source_.close();
     is_open_ = false;
-    log_.info(requests.release->empty() ? "driver let go of on request"
-                                        : "gpus let go of on request");
+    was_blind_ = true;
+    log_.info("driver let go of on request", {{"for", released_names(*requests.release)}});
     said_.forget("driver");
     publish();
   }
@@ -202,7 +212,7 @@ Status Scanner::ensure_open() {
   if (is_open_) return Done{};
   was_blind_ = true;
   gpu_set_ = std::move(gpu_set);
-  Status opened = source_.open(state_.released);
+  Status opened = source_.open();
   is_open_ = static_cast<bool>(opened);
   return opened;
 }
@@ -308,7 +318,8 @@ bool Scanner::fold_kernel_log() {
     const auto gpu = std::ranges::find_if(
         state_.inventory.gpus, [&](const Gpu& candidate) { return candidate.pci == line.pci; });
     if (!ours || gpu == state_.inventory.gpus.end()) continue;
-    if (state_.released.contains(gpu->uuid)) continue;  // somebody is resetting it
+    // What a reset puts into the log is no news of the GPU after it.
+    if (state_.released.contains(gpu->uuid)) continue;
     fold({.kind = DriverEvent::Kind::kXid, .gpu = gpu->uuid, .xid = line.xid}, "kernel log");
     news = true;
   }

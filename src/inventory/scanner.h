@@ -44,9 +44,13 @@ class Scanner {
 
   // From any thread; taken up within half a second.
   void set_options(const HealthOptions& options);
-  // Lets go of these GPUs, or of the whole driver where none is named.
+  // Lets go of the driver, for the sake of these GPUs or of all where none is
+  // named, until it is to be taken up again.
   void release(std::vector<GpuUuid> gpus);
   void resume();
+
+  // Whether XIDs are read from the kernel's log; settled once begun.
+  bool follows_kernel_log() const { return kernel_log_.has_value(); }
 
  private:
   struct Requests {
@@ -86,6 +90,7 @@ class Scanner {
   OnChange said_;
   bool is_open_ = false;
   std::string gpu_set_;  // the kernel's, when the driver was opened
+  unsigned looks_ = 0;
   bool has_events_ = false;
   // Events may have been missed since the last reading: then the kernel's log
   // is believed on everything.

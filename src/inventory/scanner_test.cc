@@ -24,9 +24,8 @@ using testing::SizeIs;
 // A driver of which a test says what it has and what happens to it.
 class ScriptedSource final : public GpuSource {
  public:
-  Status open(const std::set<GpuUuid>& untouched) override {
+  Status open() override {
     const std::lock_guard lock(mutex_);
-    untouched_ = untouched;
     ++opens_;
     if (!trouble_.empty()) return Error{ErrorCode::kUnavailable, trouble_};
     open_ = true;
@@ -39,14 +38,8 @@ class ScriptedSource final : public GpuSource {
   Result<DriverReading> read(const ReadWish&) override {
     const std::lock_guard lock(mutex_);
     if (!trouble_.empty()) return Error{ErrorCode::kUnavailable, trouble_};
-    DriverReading reading{.kind = DriverKind::kNvml,
-                          .driver_version = "580",
-                          .session = opens_,
-                          .complete = untouched_.empty()};
-    for (const GpuReading& gpu : gpus_) {
-      if (!gpu.gpu || !untouched_.contains(gpu.gpu->uuid)) reading.gpus.push_back(gpu);
-    }
-    return reading;
+    return DriverReading{
+        .kind = DriverKind::kNvml, .driver_version = "580", .session = opens_, .gpus = gpus_};
   }
   Result<std::vector<DriverEvent>> wait(milliseconds at_most) override {
     std::unique_lock lock(mutex_);
@@ -86,7 +79,6 @@ class ScriptedSource final : public GpuSource {
   std::condition_variable raised_;
   std::vector<GpuReading> gpus_;
   std::vector<DriverEvent> events_;
-  std::set<GpuUuid> untouched_;
   std::string trouble_;
   bool open_ = false;
   unsigned opens_ = 0;
@@ -285,15 +277,33 @@ TEST_F(ScannerOnAScript, LetsGoOfTheDriverOnRequestAndTakesItUpAgain) {
   EXPECT_TRUE(source_.is_open());
 }
 
-TEST_F(ScannerOnAScript, LetsGoOfOneGpuAndWatchesTheOthers) {
+TEST_F(ScannerOnAScript, LetsGoOfOneGpuAndHearsOfTheOthersFromTheKernel) {
   source_.has_gpus(3);
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));
   std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
   scanner->release({GpuUuid("GPU-1")});
   until_unhealthy({"GPU-1"});
-  source_.raise({.kind = DriverEvent::Kind::kXid, .gpu = GpuUuid("GPU-2"), .xid = 79});
+  EXPECT_FALSE(source_.is_open());
+  std::ofstream(dir_.path("dev/kmsg"), std::ios::app)
+      << "4,1,1,-;NVRM: Xid (PCI:0000:11:00): 79, somebody is resetting it\n"
+      << "4,1,1,-;NVRM: Xid (PCI:0000:12:00): 48, usually left to the driver to tell of\n";
   until_unhealthy({"GPU-1", "GPU-2"});
+  EXPECT_FALSE(source_.is_open());
+  scanner->resume();
+  until_unhealthy({"GPU-2"});
+}
+
+TEST_F(ScannerOnAScript, CallsNobodyHealthyWhomNobodyWatches) {
+  source_.has_gpus(3);
+  std::filesystem::remove(dir_.path("dev/kmsg"));
+  const auto scanner = a_scanner();
+  ASSERT_TRUE(scanner->begin(options_));
+  std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
+  scanner->release({GpuUuid("GPU-1")});
+  until_unhealthy({"GPU-0", "GPU-1", "GPU-2"});
+  scanner->resume();
+  until_unhealthy({});
 }
 
 }  // namespace

@@ -73,8 +73,6 @@ Status Library::resolve() {
   want(f.error_string, {"nvmlErrorString"}, "");
   want(f.driver_version, {"nvmlSystemGetDriverVersion"}, "the driver's version is not known");
   want(f.cuda_version, {"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"}, "");
-  want(f.device_by_pci, {"nvmlDeviceGetHandleByPciBusId_v2", "nvmlDeviceGetHandleByPciBusId"},
-       "single GPUs cannot be let go of");
   want(f.name, {"nvmlDeviceGetName"}, "models are not known");
   want(f.minor_number, {"nvmlDeviceGetMinorNumber"}, "device nodes are not known");
   want(f.pci_info, {"nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo"},

@@ -31,7 +31,6 @@ struct Functions {
   const char* (*error_string)(Return) = nullptr;
   Return (*driver_version)(char*, unsigned) = nullptr;
   Return (*cuda_version)(int*) = nullptr;
-  Return (*device_by_pci)(const char*, Device*) = nullptr;
   Return (*name)(Device, char*, unsigned) = nullptr;
   Return (*minor_number)(Device, unsigned*) = nullptr;
   Return (*pci_info)(Device, abi::PciInfo*) = nullptr;

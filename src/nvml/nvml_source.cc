@@ -30,10 +30,9 @@ std::string cuda_text(int version) {
 NvmlSource::NvmlSource(DriverOptions options, HostFiles host, Log& log)
     : options_(std::move(options)), host_(std::move(host)), log_(log) {}
 
-Status NvmlSource::open(const std::set<GpuUuid>& untouched) {
+Status NvmlSource::open() {
   close();
   if (stuck_.is_stuck()) return not_returning("an earlier call of the driver");
-  untouched_ = untouched;
   using Opened = Result<std::shared_ptr<const Session>>;
   const std::string path = library_path();
   auto outcome = caller_.call<Opened>(
@@ -79,6 +78,12 @@ void NvmlSource::close() {
       },
       options_.call_patience * kPatienceToOpen);
   if (!outcome.value) stuck_ = outcome.stuck;
+  const bool held_on =
+      stuck_.is_stuck() || stuck_wait_.is_stuck() || stuck_topology_.is_stuck() ||
+      std::ranges::any_of(places_, [](const auto& place) { return place.second.stuck.is_stuck(); });
+  if (said_.changed("held on", held_on ? "yes" : "") && held_on) {
+    log_.warning("a driver call that does not return keeps the driver open");
+  }
 }
 
 Result<DriverReading> NvmlSource::read(const ReadWish& wish) {
@@ -90,8 +95,7 @@ Result<DriverReading> NvmlSource::read(const ReadWish& wish) {
   DriverReading reading{.kind = DriverKind::kNvml,
                         .driver_version = versions_.driver,
                         .cuda_version = versions_.cuda,
-                        .session = session_number_,
-                        .complete = untouched_.empty()};
+                        .session = session_number_};
   for (const GpuQuestion& question : *asked) reading.gpus.push_back(ask(question));
   read_topology_if_changed(reading.gpus);
   reading.topology = topology_;
@@ -137,31 +141,15 @@ std::string NvmlSource::library_path() const {
   return found.empty() ? kSoname : found;
 }
 
-// Which GPUs to ask, and how. Usually all indexes in turn; while some are to be
-// left untouched, only the known others, each by its place on the bus: asking
-// by index would attach to whatever stands there now.
 Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadWish& wish) {
-  std::vector<GpuQuestion> asked;
-  const auto add = [&](unsigned index, std::optional<PciAddress> pci) {
-    const Place& place = places_[index];
-    asked.push_back({index, pci, place.gpu, events_, why_no_events_, place.is_registered, wish});
-  };
-  if (!untouched_.empty()) {
-    if (session_->api().device_by_pci == nullptr) {
-      return Error{ErrorCode::kUnavailable,
-                   "this driver cannot leave single GPUs untouched; let go of all"};
-    }
-    for (const auto& [index, place] : places_) {
-      if (place.gpu && place.gpu->pci && !untouched_.contains(place.gpu->uuid)) {
-        add(index, place.gpu->pci);
-      }
-    }
-    return asked;
-  }
   const Result<unsigned> gpus = count();
   if (!gpus) return gpus.error();
   std::erase_if(places_, [&](const auto& place) { return place.first >= *gpus; });
-  for (unsigned index = 0; index < *gpus; ++index) add(index, std::nullopt);
+  std::vector<GpuQuestion> asked;
+  for (unsigned index = 0; index < *gpus; ++index) {
+    const Place& place = places_[index];
+    asked.push_back({index, place.gpu, events_, why_no_events_, place.is_registered, wish});
+  }
   return asked;
 }
 

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,7 @@ class NvmlSource final : public GpuSource {
  public:
   NvmlSource(DriverOptions options, HostFiles host, Log& log);
 
-  Status open(const std::set<GpuUuid>& untouched) override;
+  Status open() override;
   void close() override;
   Result<DriverReading> read(const ReadWish& wish) override;
   Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) override;
@@ -66,7 +65,6 @@ class NvmlSource final : public GpuSource {
   // Null where there are none; then the reason, unless the library is too old.
   std::shared_ptr<const EventSet> events_;
   std::string why_no_events_;
-  std::set<GpuUuid> untouched_;
   std::map<unsigned, Place> places_;  // by index
   // Calls about the driver as a whole that have not come back.
   StuckCall stuck_;

@@ -49,12 +49,8 @@ class Reader {
   }
 
   bool find_handle() {
-    if (!question_.pci) {
-      return went_well("nvmlDeviceGetHandleByIndex",
-                       api_.device_by_index(question_.index, &answer_.handle));
-    }
-    return went_well("nvmlDeviceGetHandleByPciBusId",
-                     api_.device_by_pci(to_string(*question_.pci).c_str(), &answer_.handle));
+    return went_well("nvmlDeviceGetHandleByIndex",
+                     api_.device_by_index(question_.index, &answer_.handle));
   }
 
   bool read_identity(Gpu& gpu) {

@@ -18,7 +18,6 @@ namespace tranche::nvml {
 // What to read and what is known already.
 struct GpuQuestion {
   unsigned index = 0;
-  std::optional<PciAddress> pci;  // ask by this instead of by the index
   // Last time's answer: what never changes is not asked again while the uuid is
   // the same.
   std::optional<Gpu> known;

@@ -36,38 +36,43 @@ std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) {
   return a.value_or(false) || b.value_or(false);
 }
 
+// The answers to these questions, in their order; all unknown where the driver
+// does not answer.
+template <std::size_t count>
+std::array<abi::FieldValue, count> ask(const Functions& api, abi::Device handle,
+                                       const std::array<unsigned, count>& ids) {
+  std::array<abi::FieldValue, count> fields{};
+  for (std::size_t i = 0; i < count; ++i) {
+    fields[i].field_id = ids[i];
+    fields[i].result = abi::kUnknown;  // until it is filled in
+  }
+  std::array<abi::FieldValue, count> answered = fields;
+  const abi::Return code = api.field_values(handle, static_cast<int>(count), answered.data());
+  return code == abi::kSuccess ? answered : fields;
+}
+
 // Before the recovery action there were, in one branch, two flags.
-std::optional<unsigned> recovery_action(const abi::FieldValue& action, const abi::FieldValue& reset,
-                                        const abi::FieldValue& drain) {
-  if (const auto number = number_in(action)) return static_cast<unsigned>(*number);
-  const auto must_reset = yes_or_no(reset);
-  const auto must_drain = yes_or_no(drain);
+std::optional<unsigned> old_recovery_action(const Functions& api, abi::Device handle) {
+  const auto fields = ask<2>(api, handle, {abi::kFieldResetStatus, abi::kFieldDrainResetStatus});
+  const auto must_reset = yes_or_no(fields[0]);
+  const auto must_drain = yes_or_no(fields[1]);
   if (!must_reset && !must_drain) return std::nullopt;
   if (must_reset.value_or(false)) return abi::kRecoveryGpuReset;
   return must_drain.value_or(false) ? abi::kRecoveryDrainAndReset : abi::kRecoveryNone;
 }
 
 void read_fields(const Functions& api, abi::Device handle, Vitals& vitals) {
-  if (api.field_values == nullptr) return;
-  std::array<abi::FieldValue, 9> fields{};
-  constexpr std::array kIds{
-      abi::kFieldRecoveryAction, abi::kFieldResetStatus,    abi::kFieldDrainResetStatus,
-      abi::kFieldEccDbeVolatile, abi::kFieldEnergy,         abi::kFieldPcieReplay,
-      abi::kFieldRemapPending,   abi::kFieldRetiredPending, abi::kFieldRemapFailure};
-  static_assert(kIds.size() == std::tuple_size_v<decltype(fields)>);
-  for (std::size_t i = 0; i < kIds.size(); ++i) {
-    fields[i].field_id = kIds[i];
-    fields[i].result = abi::kUnknown;  // until it is filled in
-  }
-  if (api.field_values(handle, static_cast<int>(fields.size()), fields.data()) != abi::kSuccess) {
-    return;
-  }
-  vitals.recovery_action = recovery_action(fields[0], fields[1], fields[2]);
-  vitals.uncorrected_ecc = number_in(fields[3]);
-  vitals.energy_mj = number_in(fields[4]);
-  vitals.pcie_replays = number_in(fields[5]);
-  vitals.repair_pending = either(yes_or_no(fields[6]), yes_or_no(fields[7]));
-  vitals.remap_failed = yes_or_no(fields[8]);
+  const auto fields =
+      ask<6>(api, handle,
+             {abi::kFieldRecoveryAction, abi::kFieldEccDbeVolatile, abi::kFieldPcieReplay,
+              abi::kFieldRemapPending, abi::kFieldRetiredPending, abi::kFieldRemapFailure});
+  const auto action = number_in(fields[0]);
+  vitals.recovery_action =
+      action ? std::optional(static_cast<unsigned>(*action)) : old_recovery_action(api, handle);
+  vitals.uncorrected_ecc = number_in(fields[1]);
+  vitals.pcie_replays = number_in(fields[2]);
+  vitals.repair_pending = either(yes_or_no(fields[3]), yes_or_no(fields[4]));
+  vitals.remap_failed = yes_or_no(fields[5]);
 }
 
 std::optional<bool> fabric_ready(unsigned char state, abi::Return status) {
@@ -110,7 +115,10 @@ void read_links(const Functions& api, abi::Device handle, Vitals& vitals) {
 Vitals read_vitals(const Session& session, abi::Device handle, const ReadWish& wish) {
   const Functions& api = session.api();
   Vitals vitals;
-  read_fields(api, handle, vitals);
+  if (api.field_values != nullptr) {
+    read_fields(api, handle, vitals);
+    if (wish.energy) vitals.energy_mj = number_in(ask<1>(api, handle, {abi::kFieldEnergy})[0]);
+  }
   read_fabric(api, handle, vitals);
   if (wish.links) read_links(api, handle, vitals);
   if (wish.inforom && api.validate_inforom != nullptr) {

@@ -140,12 +140,13 @@ def main():
 
         check("/dev/nvidia0" in agent.open_nodes(), "the driver is open", str(agent.open_nodes()))
         agent.command("release", rows[0][1])
-        until(lambda: "/dev/nvidia0" not in agent.open_nodes(),
-              "letting go of the GPU alone closes its node")
-        print(f"      still open then: {sorted(agent.open_nodes())}")
+        until(lambda: not agent.open_nodes(), "letting go of a GPU closes every node")
+        check(not agent.devices()["gpus"][0]["health"]["healthy"], "unhealthy meanwhile")
+        agent.command("resume")
+        until(lambda: agent.devices()["gpus"][0]["health"]["healthy"], "healthy when taken up again")
         agent.command("release")
         until(lambda: not agent.open_nodes(), "letting go of the driver closes every node")
-        check(not agent.devices()["gpus"][0]["health"]["healthy"], "unhealthy meanwhile")
+        print("ok    letting go closes every device node")
         agent.command("resume")
         until(lambda: agent.devices()["gpus"][0]["health"]["healthy"], "healthy when taken up again")
 

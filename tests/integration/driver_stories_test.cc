@@ -225,6 +225,13 @@ TEST_F(DriverStory, AFaultThatNeedsAResetOutlivesARestartOfTheAgent) {
   expect_allocatable(kGpu, 8);
 }
 
+TEST_F(DriverStory, TheH200ThatWasCapturedIsServed) {
+  begin("captured-h200");
+  expect_allocatable(kGpu, 1);
+  happens(sim::raise_xid(0, {.number = 48}));
+  expect_allocatable(kGpu, 0);
+}
+
 TEST_F(DriverStory, TheAgentLetsGoOfTheDriverOnCommand) {
   begin("hgx-h200");
   expect_allocatable(kGpu, 8);
@@ -236,13 +243,14 @@ TEST_F(DriverStory, TheAgentLetsGoOfTheDriverOnCommand) {
   expect_allocatable(kGpu, 8);
 }
 
-TEST_F(DriverStory, TheAgentLetsGoOfSingleGpusOnCommand) {
+TEST_F(DriverStory, ReleasingSingleGpusKeepsTheOthersOffered) {
   begin("hgx-h200");
   expect_allocatable(kGpu, 8);
-  EXPECT_EQ(command({"release", "2", "0000:df:00.0"}).exit_code, 0);
+  const auto released = command({"release", "2", "0000:df:00.0"});
+  EXPECT_EQ(released.exit_code, 0) << released.error;
+  EXPECT_THAT(released.output, HasSubstr("the other GPUs stay offered"));
   expect_allocatable(kGpu, 6);
-  expect_log("driver opened .*gpus=6");
-  happens(sim::raise_xid(5, {.number = 79, .route = sim::Xid::Route::kEvent}));
+  happens(sim::raise_xid(5, {.number = 79, .route = sim::Xid::Route::kBoth}));
   expect_allocatable(kGpu, 5);
   EXPECT_EQ(command({"resume"}).exit_code, 0);
   expect_allocatable(kGpu, 7);
