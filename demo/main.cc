@@ -93,9 +93,9 @@ void show_what_to_type(const Stage& stage, Screen& screen) {
   screen.gap();
 }
 
-// Shows what happens until the person ends it; the agent's end is an error.
-Status watch_node(Stage& stage, Interrupt& interrupt, Screen& screen) {
-  standin::NodeView shown = stage.kubelet().node();
+// Shows what becomes different from `shown`, until the person ends it; the
+// agent's end is an error.
+Status watch_node(Stage& stage, standin::NodeView shown, Interrupt& interrupt, Screen& screen) {
   while (is_wanted(interrupt, screen)) {
     const bool changed = stage.node_becomes(
         [&](const standin::NodeView& now) { return !changed_counts(shown, now).empty(); });
@@ -118,8 +118,9 @@ int show(Stage& stage, const Flags& flags, Interrupt& interrupt, Screen& screen)
   tell_of_real_gpus(flags.agent, screen);
   if (flags.once || !screen.is_terminal()) return 0;
   stage.take_log();
+  standin::NodeView before = stage.kubelet().node();
   show_what_to_type(stage, screen);
-  const Status watched = watch_node(stage, interrupt, screen);
+  const Status watched = watch_node(stage, std::move(before), interrupt, screen);
   return watched ? 0 : fail(stage, "nothing more will happen", watched.error());
 }
 
