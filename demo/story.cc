@@ -71,7 +71,9 @@ Status show_next_log(Stage& stage, Screen& screen, const std::string& regex) {
 Result<standin::AdmissionResult> ask_for(Stage& stage, Screen& screen, const std::string& name,
                                          const standin::Limits& limits) {
   for (const auto& [resource, count] : limits) {
-    screen.line("pod", name + " asks for " + resource + ": " + std::to_string(count));
+    std::string text = name;
+    text.append(" asks for ").append(resource).append(": ").append(std::to_string(count));
+    screen.line("pod", text);
   }
   return stage.admit(
       {.uid = name, .name = name, .containers = {{.name = "main", .limits = limits}}});
@@ -100,7 +102,9 @@ Status show_links(const Stage& stage, Screen& screen, const standin::ContainerRe
   const auto a = uuids.size() == 2 ? place_of(*world, uuids[0]) : std::nullopt;
   const auto b = uuids.size() == 2 ? place_of(*world, uuids[1]) : std::nullopt;
   const std::size_t links = a && b ? links_between(*world, *a, *b) : 0;
-  if (links == 0) return Error{ErrorCode::kInternal, "it did not get two GPUs that are joined"};
+  if (!a || !b || links == 0) {
+    return Error{ErrorCode::kInternal, "it did not get two GPUs that are joined"};
+  }
   screen.say("These are GPU " + std::to_string(*a) + " and GPU " + std::to_string(*b) +
              ", joined by " + std::to_string(links) + " NVLinks.");
   return Done{};
