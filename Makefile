@@ -25,15 +25,16 @@ help:
 	@echo 'make bench   speed and memory against the smallest possible server'
 	@echo 'make format  put every file into the format that lint checks'
 
-# $(call compile,preset): configures once, then builds what changed.
+# $(call compile,preset,targets): configures once, then builds what changed, all
+# where no target is named.
 define compile
 	@tools/install-deps build
 	@test -f build/$(1)/build.ninja || cmake --preset $(1) >/dev/null
-	@cmake --build --preset $(1) -j $(JOBS)
+	@cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
 run:
-	$(call compile,release)
+	$(call compile,release,tranche-demo)
 	@build/release/demo/tranche-demo
 
 test:
@@ -41,7 +42,7 @@ test:
 	@ctest --preset dev -j $(TEST_JOBS)
 
 build:
-	$(call compile,release)
+	$(call compile,release,tranche-device-plugin)
 	@strip -o build/tranche-device-plugin build/release/src/apps/tranche-device-plugin
 	@tools/check_binary.py build/tranche-device-plugin
 
@@ -72,7 +73,7 @@ fuzz:
 	@tools/run_fuzzers build/fuzz $${FUZZ_SECONDS:-20}
 
 bench:
-	$(call compile,release)
+	$(call compile,release,tranche-bench)
 	@build/release/tests/bench/tranche-bench
 
 clean:

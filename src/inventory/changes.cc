@@ -46,7 +46,8 @@ std::vector<InventoryChange> changes_between(const Inventory& before, const Inve
     const Health last = known == old_devices.end() ? Health{} : known->second.health;
     if (last == seen.health) continue;
     if (seen.health.ok()) {
-      changes.push_back({false, "device is healthy again", uuid, seen.index, last.reason()});
+      changes.push_back(
+          {false, "device is healthy again", uuid, seen.index, "was: " + last.reason()});
     } else {
       changes.push_back({true, "device is unhealthy", uuid, seen.index, seen.health.reason()});
     }

@@ -29,9 +29,9 @@ TEST(InventoryChanges, NameTheReasonOfAnUnhealthyDeviceAndItsEnd) {
   ill.gpus[0].mig[0].health.troubles = {"XID 94"};
   EXPECT_THAT(changes_between(well, ill), ElementsAre(InventoryChange{true, "device is unhealthy",
                                                                       "MIG-0-0", "0:0", "XID 94"}));
-  EXPECT_THAT(
-      changes_between(ill, well),
-      ElementsAre(InventoryChange{false, "device is healthy again", "MIG-0-0", "0:0", "XID 94"}));
+  EXPECT_THAT(changes_between(ill, well),
+              ElementsAre(InventoryChange{false, "device is healthy again", "MIG-0-0", "0:0",
+                                          "was: XID 94"}));
 }
 
 }  // namespace

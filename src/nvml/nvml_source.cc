@@ -49,6 +49,7 @@ Status NvmlSource::open() {
   if (!*outcome.value) return outcome.value->error();
   session_ = **outcome.value;
   ++session_number_;
+  for (auto& [index, place] : places_) place.handle = nullptr;
   topology_is_read_ = false;
   const std::string lacking = join(session_->library().lacking(), "; ");
   if (said_.changed("lacking", lacking) && !lacking.empty()) {
@@ -206,7 +207,8 @@ GpuReading NvmlSource::ask(const GpuQuestion& question) {
             .gpu = place.gpu,
             .failure = GpuFailure{FailureKind::kHung, place.stuck_where}};
   }
-  place.handle = answer->handle;
+  // One that is lost has no handle any more, but events may still name it.
+  if (answer->handle != nullptr) place.handle = answer->handle;
   place.is_registered = answer->is_registered;
   if (answer->reading.gpu) place.gpu = answer->reading.gpu;
   return answer->reading;

@@ -180,6 +180,16 @@ TEST_F(NvmlSourceOnAWorld, BringsXidsWithTheirGpuAndInstance) {
                                .compute_instance = 0}));
 }
 
+TEST_F(NvmlSourceOnAWorld, KnowsWhoseTheLastWordsOfALostGpuWere) {
+  open("hgx-h200");
+  const DriverReading before = read();
+  apply(sim::all_of({sim::uncorrectable_ecc(3), sim::reset(3)}));
+  ASSERT_TRUE(read().gpus[3].failure);
+  const auto said = event();
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->gpu, before.gpus[3].gpu->uuid);
+}
+
 TEST_F(NvmlSourceOnAWorld, ReadsWhatShowsAReset) {
   open("hgx-h200");
   const DriverReading before = read({.energy = true});
