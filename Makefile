@@ -11,7 +11,7 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test build lint format asan tsan fuzz bench clean
+.PHONY: help run test build lint analyze format asan tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo 'make tsan    the tests without gRPC under ThreadSanitizer'
 	@echo 'make fuzz    every fuzzer for FUZZ_SECONDS (20) seconds'
 	@echo 'make bench   speed and memory against the smallest possible server'
+	@echo "make analyze clang's static analyzer; takes long"
 	@echo 'make format  put every file into the format that lint checks'
 
 # $(call compile,preset,targets): configures once, then builds what changed, all
@@ -53,6 +54,11 @@ lint:
 	@echo 'format: ok'
 	$(call compile,dev)
 	@tools/tidy.py build/dev
+
+analyze:
+	@tools/install-deps lint
+	$(call compile,dev)
+	@tools/tidy.py build/dev analyze
 
 format:
 	@tools/install-deps lint

@@ -96,7 +96,7 @@ class Scanner {
   // is believed on everything.
   bool was_blind_ = true;
   std::chrono::milliseconds trouble_pause_{};
-  std::chrono::steady_clock::time_point next_fresh_session_{};
+  std::chrono::steady_clock::time_point next_fresh_session_;
   std::chrono::milliseconds fresh_session_pause_{};
 
   std::mutex mutex_;
