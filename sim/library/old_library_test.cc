@@ -14,14 +14,14 @@ class OldLibrary : public ::testing::Test {
     const auto node = SimulatedNode::create(
         folder_.path("root"), world, {.library = TRANCHE_SIM_OLD_LIBRARY, .plain_files = true});
     EXPECT_TRUE(node) << node.error().message;
-    client_.emplace(node->driver_library());
+    client_ = std::make_unique<NvmlClient>(node->driver_library());
     EXPECT_EQ((*client_)("nvmlInit_v2"), abi::kSuccess);
   }
   const NvmlClient& nvml() const { return *client_; }
 
  private:
   const TempDir folder_;
-  std::optional<NvmlClient> client_;
+  std::unique_ptr<NvmlClient> client_;
 };
 
 TEST_F(OldLibrary, LacksTheFunctionsThatCameLater) {

@@ -229,23 +229,23 @@ TEST_F(Session, SaysUnknownOfAWorldItCannotRead) {
   EXPECT_EQ(nvml()("nvmlDeviceGetCount_v2", &count), abi::kUnknown);
 }
 
+void look_at_all_gpus(const NvmlClient& nvml) {
+  EXPECT_EQ(nvml("nvmlInit_v2"), abi::kSuccess);
+  for (unsigned i = 0; i < nvml.count(); ++i) {
+    EXPECT_FALSE(nvml.text("nvmlDeviceGetUUID", nvml.gpu(i)).empty());
+  }
+  EXPECT_EQ(nvml("nvmlShutdown"), abi::kSuccess);
+}
+
 TEST_F(Session, IsSafeForSeveralThreads) {
   start("hgx-h200");
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) {
-      threads.emplace_back([&] {
-        for (int round = 0; round < 50; ++round) {
-          EXPECT_EQ(nvml()("nvmlInit_v2"), abi::kSuccess);
-          for (unsigned i = 0; i < nvml().count(); ++i) {
-            EXPECT_FALSE(nvml().text("nvmlDeviceGetUUID", nvml().gpu(i)).empty());
-          }
-          EXPECT_EQ(nvml()("nvmlShutdown"), abi::kSuccess);
-        }
-      });
-    }
-    for (int i = 0; i < 10; ++i) apply(raise_xid(0, {.number = 13}));
-  }
+  const auto look_often = [&] {
+    for (int round = 0; round < 50; ++round) look_at_all_gpus(nvml());
+  };
+  std::array<std::jthread, 4> threads;
+  for (std::jthread& thread : threads) thread = std::jthread(look_often);
+  for (int i = 0; i < 10; ++i) apply(raise_xid(0, {.number = 13}));
+  for (std::jthread& thread : threads) thread.join();
   EXPECT_EQ(nvml().count(), 8U);
 }
 

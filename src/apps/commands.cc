@@ -7,6 +7,7 @@
 
 #include "apps/compose.h"
 #include "apps/node_status.h"
+#include "capture/capture.h"
 #include "control/control_client.h"
 #include "control/control_server.h"
 #include "host/host_files.h"
@@ -73,6 +74,14 @@ int run_check_config(const Loaded& loaded, OutputFormat format) {
   if (format == OutputFormat::kTable) {
     for (const std::string& notice : loaded.notices) std::cerr << "note: " << notice << "\n";
   }
+  return 0;
+}
+
+int run_capture(const Loaded& loaded, bool without_identity) {
+  Result<CapturedNode> node =
+      capture_node(loaded.settings.driver, HostFiles(loaded.settings.host_root));
+  if (!node) return complain(node.error());
+  std::cout << to_world(without_identity ? anonymous(*std::move(node)) : *node);
   return 0;
 }
 

@@ -14,6 +14,8 @@ enum class OutputFormat { kTable, kJson };
 int run_devices(const Loaded& loaded, OutputFormat format);
 // The effective configuration and where each value came from.
 int run_check_config(const Loaded& loaded, OutputFormat format);
+// The node's GPUs as a world file of the simulated driver.
+int run_capture(const Loaded& loaded, bool without_identity);
 int run_release(const Loaded& loaded);
 int run_resume(const Loaded& loaded);
 

@@ -68,10 +68,18 @@ Result<OutputFormat> take_output_format(std::vector<std::string>& arguments) {
   return format;
 }
 
+// Takes "--anonymous" out of the arguments; says whether it was there.
+bool take_anonymous(std::vector<std::string>& arguments) {
+  return std::erase_if(arguments, [](const std::string& word) {
+           return word == "--anonymous" || word == "-anonymous";
+         }) > 0;
+}
+
 int dispatch(const std::string& command, Sources sources) {
   const Result<OutputFormat> format =
       command.empty() ? Result(OutputFormat::kTable) : take_output_format(sources.arguments);
   if (!format) return complain(format.error().message);
+  const bool without_identity = command == "capture" && take_anonymous(sources.arguments);
   sources.allow_positionals = command == "release";
   const Result<Loaded> loaded = load_settings(sources);
   if (!loaded) return complain(loaded.error().message);
@@ -85,6 +93,7 @@ int dispatch(const std::string& command, Sources sources) {
   }
   if (command == "devices") return run_devices(*loaded, *format);
   if (command == "check-config") return run_check_config(*loaded, *format);
+  if (command == "capture") return run_capture(*loaded, without_identity);
   if (command == "release") return run_release(*loaded);
   if (command == "resume") return run_resume(*loaded);
   Log log;
@@ -97,7 +106,7 @@ int main_with(int count, char** words, char** variables) {
   std::string command;
   if (!sources.arguments.empty() && !sources.arguments[0].starts_with('-')) {
     command = sources.arguments[0];
-    const std::vector<std::string> commands{"devices", "check-config", "release",
+    const std::vector<std::string> commands{"devices", "check-config", "capture", "release",
                                             "resume",  "version",      "help"};
     if (std::ranges::find(commands, command) == commands.end()) {
       const auto meant = nearest(command, commands);

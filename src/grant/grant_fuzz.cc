@@ -17,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       .name = tranche::ResourceName("nvidia.com/gpu"),
       .devices = {{.uuid = "GPU-a", .gpu = tranche::GpuUuid("GPU-a"), .minor = 0, .replicas = 3},
                   {.uuid = "GPU-b", .gpu = tranche::GpuUuid("GPU-b"), .minor = 1}}};
-  const auto granted = tranche::grant(offer, {.pass_device_specs = true}, {},
-                                      {words.begin(), words.end()});
+  const auto granted =
+      tranche::grant(offer, {.pass_device_specs = true}, {}, {words.begin(), words.end()});
   if (!granted) {
     if (granted.error().message.size() > 1000) std::abort();
     return 0;

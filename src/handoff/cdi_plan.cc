@@ -8,9 +8,9 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "grant/cdi_names.h"
 #include "handoff/cdi_edits.h"
 #include "handoff/cdi_hooks.h"
-#include "grant/cdi_names.h"
 
 namespace tranche {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/errno_error.h"
 #include "base/files.h"
-#include "handoff/cdi_json.h"
 #include "grant/cdi_names.h"
+#include "handoff/cdi_json.h"
 
 namespace tranche {
 namespace {

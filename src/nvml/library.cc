@@ -114,13 +114,10 @@ Status Library::resolve() {
   want(f.nvlink_remote_pci,
        {"nvmlDeviceGetNvLinkRemotePciInfo_v2", "nvmlDeviceGetNvLinkRemotePciInfo"}, "");
   want(f.nvlink_remote_type, {"nvmlDeviceGetNvLinkRemoteDeviceType"}, "");
-
-  want(f.memory_info_v2, {"nvmlDeviceGetMemoryInfo_v2"}, "");
-  want(f.serial, {"nvmlDeviceGetSerial"}, "");
-  want(f.utilization, {"nvmlDeviceGetUtilizationRates"}, "");
-  want(f.compute_processes, {"nvmlDeviceGetComputeRunningProcesses_v3"}, "");
   return Done{};
 }
+
+void* Library::find(const char* name) const { return ::dlsym(handle_, name); }
 
 std::string Library::describe(const char* function, abi::Return code) const {
   std::string text = functions_.error_string != nullptr ? functions_.error_string(code)

@@ -65,12 +65,6 @@ struct Functions {
   Return (*nvlink_state)(Device, unsigned, int*) = nullptr;
   Return (*nvlink_remote_pci)(Device, unsigned, abi::PciInfo*) = nullptr;
   Return (*nvlink_remote_type)(Device, unsigned, int*) = nullptr;
-
-  // For `capture` alone.
-  Return (*memory_info_v2)(Device, abi::MemoryV2*) = nullptr;
-  Return (*serial)(Device, char*, unsigned) = nullptr;
-  Return (*utilization)(Device, abi::Utilization*) = nullptr;
-  Return (*compute_processes)(Device, unsigned*, abi::ProcessInfo*) = nullptr;
 };
 
 class Library {
@@ -87,6 +81,10 @@ class Library {
   const std::string& path() const { return path_; }
   // What cannot be done because the library is too old, in words.
   const std::vector<std::string>& lacking() const { return lacking_; }
+
+  // Any other function of the library, null where it has none of that name.
+  // Whoever asks knows its type.
+  void* find(const char* name) const;
 
   // "nvmlDeviceGetUUID: GPU is lost".
   std::string describe(const char* function, abi::Return code) const;
