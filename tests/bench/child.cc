@@ -40,8 +40,7 @@ Result<Child> Child::start(std::vector<std::string> command, const std::string& 
   ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   pid_t pid = -1;
   const Clock::time_point started = Clock::now();
-  const int failed =
-      ::posix_spawn(&pid, words[0], &actions, nullptr, words.data(), environ);
+  const int failed = ::posix_spawn(&pid, words[0], &actions, nullptr, words.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return errno_error("starting " + command[0], failed);
   // Ours until it is reaped, so the number cannot be another process's.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/contender.h"
 
+#include <atomic>
 #include <filesystem>
 #include <future>
 #include <utility>
@@ -73,8 +74,7 @@ Result<std::unique_ptr<Contender>> Contender::start(const Program& program) {
   arrival->call->answer(std::nullopt);
 
   // As a kubelet does: it dials the plugin and opens the stream.
-  contender->client_ =
-      std::make_unique<RawClient>(below(program.folder, arrival->call->endpoint));
+  contender->client_ = std::make_unique<RawClient>(below(program.folder, arrival->call->endpoint));
   if (Status connected = contender->client_->connect(kPatience); !connected) {
     return connected.error();
   }

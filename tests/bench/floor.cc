@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floor: what a device plugin costs that knows nothing. It registers, sends
-// a list that was built once, and answers every call with constants of the size
-// that the agent's answers have. The gRPC server is set up as the agent's is,
-// and linked the same way. What the agent costs above this is our own doing.
+// The floor: what a device plugin costs that knows nothing. It registers, and
+// answers every call with the bytes that the agent answered, recorded before.
+// The gRPC server is set up as the agent's is, and linked the same way. What the
+// agent costs above this is our own doing.
 //
-//   tranche-bench-floor KUBELET_SOCKET REPLICAS UUID:NUMA…
+//   tranche-bench-floor KUBELET_SOCKET ANSWERS
 //
-// REPLICAS 0: each device is listed once, under its uuid.
+// ANSWERS is a folder with one message in a file for each method.
 #include <grpcpp/grpcpp.h>
+#include <malloc.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <iostream>
@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
 
 namespace tranche::bench {
@@ -30,14 +29,18 @@ constexpr const char* kSocketName = "floor.sock";
 constexpr std::chrono::seconds kRegisterTimeout{15};
 constexpr std::chrono::milliseconds kShutdownPatience{500};
 
+template <typename Message>
+bool read_message(const std::string& folder, const char* method, Message& message) {
+  const Result<std::string> bytes = read_file(below(folder, method));
+  return bytes && message.ParseFromString(*bytes);
+}
+
 class Floor final : public v1beta1::DevicePlugin::Service {
  public:
-  void list(const std::string& uuid, std::int64_t numa_node, unsigned replicas) {
-    if (visible_.empty()) visible_ = uuid;
-    if (replicas == 0) add(uuid, numa_node);
-    for (unsigned replica = 0; replica < replicas; ++replica) {
-      add(uuid + "::" + std::to_string(replica), numa_node);
-    }
+  bool load(const std::string& folder) {
+    return read_message(folder, "ListAndWatch", *list_) &&
+           read_message(folder, "Allocate", allocated_) &&
+           read_message(folder, "GetPreferredAllocation", preferred_);
   }
 
   void end_streams() {
@@ -51,42 +54,36 @@ class Floor final : public v1beta1::DevicePlugin::Service {
     return grpc::Status::OK;
   }
 
+  // The list is let go of once it is sent, and its memory given back: a plugin
+  // can make it when it is wanted, so holding it is no part of the floor.
   grpc::Status ListAndWatch(grpc::ServerContext*, const v1beta1::Empty*,
                             grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override {
-    stream->Write(list_);
+    if (!list_) return {grpc::StatusCode::UNAVAILABLE, "the list was sent before"};
+    stream->Write(*list_);
+    list_.reset();
+    ::malloc_trim(0);
     ended_.wait(false);
     return grpc::Status::OK;
   }
 
   grpc::Status GetPreferredAllocation(grpc::ServerContext*,
-                                      const v1beta1::PreferredAllocationRequest* request,
+                                      const v1beta1::PreferredAllocationRequest*,
                                       v1beta1::PreferredAllocationResponse* response) override {
-    for (const auto& container : request->container_requests()) {
-      auto& answer = *response->add_container_responses();
-      const int size = std::min(container.allocation_size(), list_.devices_size());
-      for (int i = 0; i < size; ++i) answer.add_deviceids(list_.devices(i).id());
-    }
+    *response = preferred_;
     return grpc::Status::OK;
   }
 
-  grpc::Status Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
+  grpc::Status Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest*,
                         v1beta1::AllocateResponse* response) override {
-    for (int i = 0; i < request->container_requests_size(); ++i) {
-      (*response->add_container_responses()->mutable_envs())["NVIDIA_VISIBLE_DEVICES"] = visible_;
-    }
+    *response = allocated_;
     return grpc::Status::OK;
   }
 
  private:
-  void add(const std::string& id, std::int64_t numa_node) {
-    v1beta1::Device& device = *list_.add_devices();
-    device.set_id(id);
-    device.set_health("Healthy");
-    device.mutable_topology()->add_nodes()->set_id(numa_node);
-  }
-
-  v1beta1::ListAndWatchResponse list_;
-  std::string visible_;
+  std::unique_ptr<v1beta1::ListAndWatchResponse> list_ =
+      std::make_unique<v1beta1::ListAndWatchResponse>();
+  v1beta1::AllocateResponse allocated_;
+  v1beta1::PreferredAllocationResponse preferred_;
   std::atomic<bool> ended_{false};
 };
 
@@ -127,15 +124,9 @@ int run(const std::vector<std::string>& words) {
   ::sigaddset(&ends, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
-  const auto replicas = words.size() < 2 ? std::nullopt : parse_number<unsigned>(words[1]);
-  if (!replicas) return complain("usage: KUBELET_SOCKET REPLICAS UUID:NUMA…");
+  if (words.size() != 2) return complain("usage: KUBELET_SOCKET ANSWERS");
   Floor floor;
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    const std::vector<std::string> parts = split(words[i], ':');
-    const auto numa_node = parse_number<std::int64_t>(parts.back());
-    if (parts.size() != 2 || !numa_node) return complain(words[i] + " is not UUID:NUMA");
-    floor.list(parts[0], *numa_node, *replicas);
-  }
+  if (!floor.load(words[1])) return complain("no recorded answers in " + words[1]);
   const auto server = listen_on(below(parent_of(words[0]), kSocketName), floor);
   if (!server) return complain("cannot listen beside " + words[0]);
   if (const grpc::Status answer = register_with(words[0]); !answer.ok()) {
@@ -152,6 +143,4 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace tranche::bench
 
-int main(int argc, char** argv) {
-  return tranche::bench::run({argv + 1, argv + argc});
-}
+int main(int argc, char** argv) { return tranche::bench::run({argv + 1, argv + argc}); }

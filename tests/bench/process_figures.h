@@ -16,7 +16,7 @@ namespace tranche::bench {
 
 struct MemoryFigures {
   std::uint64_t resident_kib = 0;
-  std::uint64_t peak_kib = 0;      // the most there ever was
+  std::uint64_t peak_kib = 0;       // the most there ever was
   std::uint64_t anonymous_kib = 0;  // of what is resident: not pages of files
   // Of what is resident: the simulated driver's library.
   std::uint64_t driver_kib = 0;

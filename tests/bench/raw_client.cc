@@ -53,8 +53,7 @@ struct RawClient::Stream {
   grpc::ByteBuffer later;  // a list after the first one; nobody looks at it
 };
 
-RawClient::RawClient(const std::string& socket)
-    : channel_(make_channel(socket)), stub_(channel_) {}
+RawClient::RawClient(const std::string& socket) : channel_(make_channel(socket)), stub_(channel_) {}
 
 RawClient::~RawClient() {
   for (const auto& stream : streams_) {
