@@ -204,6 +204,7 @@ class Bout {
   Status look_at_memory() { return memories(measured_.agent.listed, measured_.floor.listed); }
 
   Status memories(MemoryFigures& agent, MemoryFigures& floor) const {
+    std::this_thread::sleep_for(scenario_.settle);
     for (const auto& [contender, figures] :
          {std::pair{agent_.get(), &agent}, {floor_.get(), &floor}}) {
       const Result<MemoryFigures> read = memory_of(contender->pid());

@@ -33,8 +33,8 @@ struct Side {
   double registered_to_list_ms = 0;   // from there to the first list
   Timing allocate;
   Timing prefer;
-  MemoryFigures listed;  // when the list is sent and some pods have come
-  MemoryFigures worked;  // after everything
+  MemoryFigures listed;  // when the list is sent and some pods have come, settled
+  MemoryFigures worked;  // after everything, settled
   std::optional<Rest> rest;
   double stop_ms = 0;  // from SIGTERM to its end, with a stream open
 

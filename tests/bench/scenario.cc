@@ -11,6 +11,7 @@ Scenario small(Scenario scenario) {
   scenario.starts = 1;
   scenario.allocations = 20;
   scenario.preferences = 20;
+  scenario.settle = std::chrono::milliseconds(0);
   if (scenario.rest.count() > 0) scenario.rest = std::chrono::milliseconds(100);
   return scenario;
 }

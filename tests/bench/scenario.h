@@ -18,6 +18,9 @@ struct Scenario {
   int starts = 5;         // of each program
   int allocations = 2000;
   int preferences = 2000;
+  // From the last call to the look at its memory: longer than the agent waits
+  // before it gives back what it no longer needs.
+  std::chrono::milliseconds settle{6000};
   std::chrono::milliseconds rest{0};  // how long they are watched doing nothing
 
   bool operator==(const Scenario&) const = default;
