@@ -21,7 +21,8 @@ struct Timing {
 };
 
 struct Rest {
-  double cpu_us_per_s = 0;  // 10,000 would be one percent of a core
+  double cpu_us_per_s = 0;     // 10,000 would be one percent of a core
+  double driver_us_per_s = 0;  // of that, in calls of the simulated driver
   double wakes_per_s = 0;
 
   bool operator==(const Rest&) const = default;

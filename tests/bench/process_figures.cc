@@ -8,6 +8,7 @@
 
 #include "base/errno_error.h"
 #include "base/files.h"
+#include "base/patient_caller.h"
 #include "base/text.h"
 
 namespace tranche::bench {
@@ -19,19 +20,24 @@ std::string proc(pid_t pid, const std::string& name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
 }
 
-// "8124 kB" and "8124" both give 8124.
-std::uint64_t leading_number(std::string_view text) {
-  text = trim(text);
-  return parse_number<std::uint64_t>(text.substr(0, text.find(' '))).value_or(0);
+bool is_driver_thread(pid_t pid, const std::string& thread) {
+  const Result<std::string> name = read_file(proc(pid, "task/" + thread + "/comm"));
+  return name && trim(*name) == kPatientThread;
 }
 
 }  // namespace
+
+// "8124 kB" gives 8124 as well.
+std::uint64_t first_number(std::string_view text) {
+  text = trim(text);
+  return parse_number<std::uint64_t>(text.substr(0, text.find(' '))).value_or(0);
+}
 
 std::uint64_t status_value(std::string_view status, std::string_view key) {
   for (const std::string& line : split(status, '\n')) {
     const std::string_view text = line;
     if (!text.starts_with(key) || text.size() <= key.size() || text[key.size()] != ':') continue;
-    return leading_number(text.substr(key.size() + 1));
+    return first_number(text.substr(key.size() + 1));
   }
   return 0;
 }
@@ -46,7 +52,7 @@ std::uint64_t resident_of_mapping(std::string_view smaps, std::string_view name)
     if (!word.ends_with(':')) {
       is_meant = text.find(name) != std::string_view::npos;
     } else if (is_meant && word == "Rss:") {
-      sum += leading_number(text.substr(word.size()));
+      sum += first_number(text.substr(word.size()));
     }
   }
   return sum;
@@ -78,6 +84,10 @@ Result<ActivityFigures> activity_of(pid_t pid) {
     const Result<std::string> status = read_file(proc(pid, "task/" + thread + "/status"));
     if (!status) continue;  // it has ended meanwhile
     ++figures.threads;
+    if (is_driver_thread(pid, thread)) {
+      const Result<std::string> run = read_file(proc(pid, "task/" + thread + "/schedstat"));
+      if (run) figures.driver_cpu += std::chrono::nanoseconds(first_number(*run));
+    }
     figures.sleeps += status_value(*status, "voluntary_ctxt_switches");
   }
   return figures;

@@ -26,6 +26,8 @@ struct MemoryFigures {
 
 struct ActivityFigures {
   std::chrono::nanoseconds cpu{};  // user and system, of all threads there were
+  // Of that: in calls of the driver, which have a thread to themselves.
+  std::chrono::nanoseconds driver_cpu{};
   // Times that a thread went to sleep by itself: once for each time it woke.
   std::uint64_t sleeps = 0;
   std::uint64_t threads = 0;
@@ -38,6 +40,8 @@ Result<ActivityFigures> activity_of(pid_t pid);
 //
 // "VmRSS:     8124 kB" gives 8124; 0 where the key is not there.
 std::uint64_t status_value(std::string_view status, std::string_view key);
+// "123456 789 12" gives 123456: what a thread has run, in nanoseconds.
+std::uint64_t first_number(std::string_view text);
 // The sum of Rss of mappings whose file name has `name` in it.
 std::uint64_t resident_of_mapping(std::string_view smaps, std::string_view name);
 

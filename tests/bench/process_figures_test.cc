@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/patient_caller.h"
+
 namespace tranche::bench {
 namespace {
 
@@ -12,6 +14,12 @@ TEST(StatusValue, IsReadByItsWholeKey) {
   EXPECT_EQ(status_value(status, "VmRSS"), 8124U);
   EXPECT_EQ(status_value(status, "Threads"), 9U);
   EXPECT_EQ(status_value(status, "VmHWM"), 0U);
+}
+
+TEST(FirstNumber, IsWhatStandsInFront) {
+  EXPECT_EQ(first_number("123456 789 12\n"), 123456U);
+  EXPECT_EQ(first_number(" 8124 kB"), 8124U);
+  EXPECT_EQ(first_number(""), 0U);
 }
 
 TEST(ResidentOfMapping, SumsWhatBelongsToTheFile) {
@@ -36,6 +44,21 @@ TEST(ActivityOf, KnowsThisProcess) {
   ASSERT_TRUE(activity) << activity.error().message;
   EXPECT_GT(activity->cpu.count(), 0);
   EXPECT_GE(activity->threads, 1U);
+}
+
+TEST(ActivityOf, TellsTheDriversThreadFromTheRest) {
+  PatientCaller caller;
+  // Long enough for the scheduler to have counted it.
+  const auto work = [] {
+    volatile int i = 0;
+    while (i < 10'000'000) i = i + 1;
+    return true;
+  };
+  ASSERT_TRUE(caller.call<bool>(work, std::chrono::minutes(1)).value);
+  const Result<ActivityFigures> activity = activity_of(::getpid());
+  ASSERT_TRUE(activity);
+  EXPECT_GT(activity->driver_cpu.count(), 0);
+  EXPECT_LT(activity->driver_cpu, activity->cpu);
 }
 
 TEST(ActivityOf, AProcessThatIsNotThereIsAnError) { EXPECT_FALSE(activity_of(1 << 30)); }

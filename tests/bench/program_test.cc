@@ -50,7 +50,8 @@ TEST(BenchProgram, MeasuresEveryFigureOfEveryNodeOnBothSides) {
   for (const auto& figure : json["figures"]) {
     const std::string what = figure["figure"];
     kinds.insert(what);
-    if (what.ends_with("at rest")) continue;  // nothing happening is what we hope for
+    if (what.find("at rest") != std::string::npos)
+      continue;  // nothing happening is what we hope for
     EXPECT_GT(figure["agent"], 0) << figure;
     EXPECT_GT(figure["floor"], 0) << figure;
     EXPECT_GT(figure["ratio"], 0) << figure;

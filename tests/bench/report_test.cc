@@ -37,11 +37,13 @@ TEST(Figures, HaveTheRatioOfAgentToFloor) {
 
 TEST(Figures, OfRestAreThereOnlyWhereItWasMeasured) {
   Measurement watched = one("watched", 8, 1, 1);
-  watched.agent.rest = Rest{.cpu_us_per_s = 7, .wakes_per_s = 2};
+  watched.agent.rest = Rest{.cpu_us_per_s = 7, .driver_us_per_s = 4, .wakes_per_s = 2};
   watched.floor.rest = Rest{.cpu_us_per_s = 3, .wakes_per_s = 1};
   const auto figures = figures_of({.measurements = {one("not", 8, 1, 1), watched}});
   EXPECT_THAT(figures, Contains(Figure{"CPU at rest", "watched", "us/s", 7, 3}));
   EXPECT_THAT(figures, Contains(Field(&Figure::what, "CPU at rest")).Times(1));
+  EXPECT_THAT(figures,
+              Contains(Figure{"CPU at rest, without the driver", "watched", "us/s", 3, 3}));
 }
 
 TEST(Aims, AreJudgedByTheWorstNode) {
