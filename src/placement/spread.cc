@@ -88,7 +88,7 @@ class Spreading {
 }  // namespace
 
 std::vector<std::string_view> pick_shared(const Offer& offer, SharedPlacement placement,
-                                          Choice choice) {
+                                          const Choice& choice) {
   Spreading spreading(offer, placement, choice);
   std::vector<std::string_view> picked;
   while (picked.size() < choice.needed && spreading.has_more()) picked.push_back(spreading.take());

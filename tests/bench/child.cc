@@ -31,6 +31,7 @@ Child::~Child() {
 
 Result<Child> Child::start(std::vector<std::string> command, const std::string& output) {
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
   posix_spawn_file_actions_t actions{};

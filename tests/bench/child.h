@@ -21,6 +21,8 @@ class Child {
  public:
   // `command` has the program's path first.
   static Result<Child> start(std::vector<std::string> command, const std::string& output);
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   ~Child();

@@ -16,7 +16,7 @@ namespace {
 Result<Results> measure_all(const Programs& programs, bool quick) {
   Results results;
   for (const Scenario& scenario : scenarios(quick)) {
-    std::cerr << "measuring: " << scenario.name << std::endl;
+    std::cerr << "measuring: " << scenario.name << "\n";
     const TempDir folder;
     Result<Measurement> measurement = measure(programs, scenario, folder.path());
     if (!measurement) return measurement.error();

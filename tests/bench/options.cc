@@ -3,23 +3,28 @@
 
 namespace tranche::bench {
 
+namespace {
+
+Error mistake(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
+
+}  // namespace
+
 Result<Options> parse_options(const std::vector<std::string>& words) {
   Options options;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--quick") {
+    if (words[i] == "--quick") {
       options.quick = true;
-    } else if (word == "--help" || word == "-h") {
+      continue;
+    }
+    if (words[i] == "--help" || words[i] == "-h") {
       options.help = true;
-    } else if (word == "-o") {
-      if (i + 1 == words.size()) return Error{ErrorCode::kInvalidArgument, "-o needs a value"};
-      const std::string& format = words[++i];
-      if (format != "json" && format != "table") {
-        return Error{ErrorCode::kInvalidArgument, "-o: give json or table, not \"" + format + "\""};
-      }
-      options.json = format == "json";
-    } else {
-      return Error{ErrorCode::kInvalidArgument, "unknown flag \"" + word + "\"; see --help"};
+      continue;
+    }
+    if (words[i] != "-o") return mistake("unknown flag \"" + words[i] + "\"; see --help");
+    if (++i == words.size()) return mistake("-o needs a value");
+    options.json = words[i] == "json";
+    if (!options.json && words[i] != "table") {
+      return mistake("-o: give json or table, not \"" + words[i] + "\"");
     }
   }
   return options;

@@ -50,8 +50,8 @@ TEST(BenchProgram, MeasuresEveryFigureOfEveryNodeOnBothSides) {
   for (const auto& figure : json["figures"]) {
     const std::string what = figure["figure"];
     kinds.insert(what);
-    if (what.find("at rest") != std::string::npos)
-      continue;  // nothing happening is what we hope for
+    // Nothing happening is what we hope for.
+    if (what.find("at rest") != std::string::npos) continue;
     EXPECT_GT(figure["agent"], 0) << figure;
     EXPECT_GT(figure["floor"], 0) << figure;
     EXPECT_GT(figure["ratio"], 0) << figure;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -70,18 +71,15 @@ Aim growth_aim(const Results& results) {
   Aim aim{.text = "GetPreferredAllocation p50 grows with this power of the ids",
           .limit = kMostGrowth};
   const Measurement* before = nullptr;
-  for (const Measurement& measurement : results.measurements) {
-    if (!measurement.replicated) continue;
-    if (before != nullptr) {
-      const double power =
-          growth(static_cast<double>(before->devices), before->agent.prefer.p50_us,
-                 static_cast<double>(measurement.devices), measurement.agent.prefer.p50_us);
-      if (power > aim.worst) {
-        aim.worst = power;
-        aim.where = before->scenario + " to " + measurement.scenario;
-      }
-    }
-    before = &measurement;
+  for (const Measurement& here : results.measurements) {
+    if (!here.replicated) continue;
+    const Measurement* last = std::exchange(before, &here);
+    if (last == nullptr) continue;
+    const double power = growth(static_cast<double>(last->devices), last->agent.prefer.p50_us,
+                                static_cast<double>(here.devices), here.agent.prefer.p50_us);
+    if (power <= aim.worst) continue;
+    aim.worst = power;
+    aim.where = last->scenario + " to " + here.scenario;
   }
   return aim;
 }
