@@ -169,6 +169,9 @@ std::vector<Aim> aims_of(const Results& results) {
                }),
       growth_aim(results),
       worst_of(
+          results, {.text = "CPU at rest, us/s", .limit = kMostAtRest},
+          [](const Measurement& one) { return one.agent.rest ? one.agent.rest->cpu_us_per_s : 0; }),
+      worst_of(
           results, {.text = "CPU at rest without the driver, us/s", .limit = kMostAtRest},
           [](const Measurement& one) { return one.agent.rest ? own_cpu(*one.agent.rest) : 0; }),
   };
