@@ -17,8 +17,10 @@ namespace tranche::sim {
 namespace {
 
 // A change is noticed at once through inotify. Where that misses one (other
-// file systems' upper layers, no instances left), at most so much later.
-constexpr std::chrono::milliseconds kTick(50);
+// file systems' upper layers) or is not to be had (no instances left), at most
+// so much later. A driver that waits costs nothing, nor should this one.
+constexpr std::chrono::milliseconds kTickBesideWatch(500);
+constexpr std::chrono::milliseconds kTickWithoutWatch(50);
 
 Result<std::string> read_all(int fd, const std::string& path) {
   std::string content;
@@ -80,17 +82,17 @@ Result<Snapshot> LiveWorld::load(std::unique_lock<std::mutex>&) {
 
 void LiveWorld::wait(const Snapshot& seen, Time until) {
   const UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (watch) {
-    ::inotify_add_watch(watch.get(), parent_of(path_).c_str(),
-                        IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE);
-  }
+  const bool is_watched =
+      watch && ::inotify_add_watch(watch.get(), parent_of(path_).c_str(),
+                                   IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE | IN_DELETE) >= 0;
+  const auto tick = is_watched ? kTickBesideWatch : kTickWithoutWatch;
   while (true) {
     // First here too: it may have changed before the watch stood.
     const Result<Snapshot> current = now();
     if (!current || *current != seen) return;
     const auto left = until - std::chrono::steady_clock::now();
     if (left <= left.zero()) return;
-    const auto patience = std::min(kTick, std::chrono::ceil<std::chrono::milliseconds>(left));
+    const auto patience = std::min(tick, std::chrono::ceil<std::chrono::milliseconds>(left));
     pollfd wanted{.fd = watch.get(), .events = POLLIN};
     ::poll(&wanted, 1, static_cast<int>(patience.count()));
     std::array<char, 4096> ignored{};

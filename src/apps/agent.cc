@@ -76,14 +76,16 @@ class Agent {
     check_driver_folder();
     if (!first_look()) return 1;
     publish_status();
+    std::jthread scanning;  // before the host: a driver call may end while streams do
     PluginHost host(settings_.kubelet, log_);
     host_ = &host;
     serve();
     start_control();
-    const std::jthread scanning([this](const std::stop_token& stop) { scanner_.run(stop); });
+    scanning = std::jthread([this](const std::stop_token& stop) { scanner_.run(stop); });
     watch();
     control_.reset();
     log_.info("stopping");
+    scanning.request_stop();
     return 0;
   }
 

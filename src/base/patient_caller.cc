@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/patient_caller.h"
 
+#include <pthread.h>
+
 #include <thread>
 
 namespace tranche {
@@ -52,6 +54,8 @@ bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds pa
 }
 
 void PatientCaller::serve(const std::shared_ptr<Desk>& desk) {
+  // For people who look at what a process does; at most 15 letters.
+  ::pthread_setname_np(::pthread_self(), kPatientThread);
   std::unique_lock lock(desk->mutex);
   while (true) {
     desk->changed.wait(lock, [&] { return desk->busy || desk->closed; });

@@ -19,6 +19,9 @@
 
 namespace tranche {
 
+// What the threads that calls are made on are called.
+inline constexpr const char* kPatientThread = "patient-caller";
+
 // Tells whether a call that was left behind has come back after all.
 class StuckCall {
  public:

@@ -6,30 +6,39 @@
 namespace tranche {
 namespace {
 
-void add_device(const ListedDevice& device, std::string id,
-                v1beta1::ListAndWatchResponse& message) {
-  v1beta1::Device& added = *message.add_devices();
-  added.set_id(std::move(id));
-  added.set_health(device.healthy ? "Healthy" : "Unhealthy");
-  // An empty topology would hide the device from pod-resources: none, or one
-  // with a node in it.
-  if (device.numa_node) {
-    added.mutable_topology()->add_nodes()->set_id(static_cast<std::int64_t>(*device.numa_node));
+// About what a device takes beside its name; only memory depends on it.
+constexpr std::size_t kBesideUuid = 48;
+
+std::size_t expected_size(const DeviceList& list) {
+  std::size_t size = 0;
+  for (const ListedDevice& device : list) {
+    size += (device.uuid.size() + kBesideUuid) * device.replicas.value_or(1);
   }
+  return size;
 }
 
 }  // namespace
 
-void encode(const DeviceList& list, v1beta1::ListAndWatchResponse& message) {
+std::string encode(const DeviceList& list) {
+  std::string bytes;
+  bytes.reserve(expected_size(list));
   for (const ListedDevice& device : list) {
-    if (!device.replicas) {
-      add_device(device, device.uuid, message);
-      continue;
+    // Encoded lists of one device each are, put together, a list of all.
+    v1beta1::ListAndWatchResponse one;
+    v1beta1::Device& added = *one.add_devices();
+    added.set_health(device.healthy ? "Healthy" : "Unhealthy");
+    // An empty topology would hide the device from pod-resources: none, or one
+    // with a node in it.
+    if (device.numa_node) {
+      added.mutable_topology()->add_nodes()->set_id(static_cast<std::int64_t>(*device.numa_node));
     }
-    for (unsigned replica = device.first; replica < *device.replicas; ++replica) {
-      add_device(device, share_id(device.uuid, replica), message);
+    const unsigned end = device.replicas.value_or(device.first + 1);
+    for (unsigned replica = device.first; replica < end; ++replica) {
+      added.set_id(device.replicas ? share_id(device.uuid, replica) : device.uuid);
+      one.AppendToString(&bytes);
     }
   }
+  return bytes;
 }
 
 void encode(const ContainerGrant& grant, v1beta1::ContainerAllocateResponse& message) {

@@ -9,6 +9,12 @@ namespace {
 
 using testing::ElementsAre;
 
+v1beta1::ListAndWatchResponse message_of(const DeviceList& list) {
+  v1beta1::ListAndWatchResponse message;
+  EXPECT_TRUE(message.ParseFromString(encode(list)));
+  return message;
+}
+
 std::vector<std::string> ids(const v1beta1::ListAndWatchResponse& message) {
   std::vector<std::string> result;
   for (const auto& device : message.devices()) result.push_back(device.id());
@@ -16,21 +22,31 @@ std::vector<std::string> ids(const v1beta1::ListAndWatchResponse& message) {
 }
 
 TEST(EncodeList, NamesReplicasInOrder) {
-  v1beta1::ListAndWatchResponse message;
-  encode(DeviceList{{.uuid = "GPU-a"}, {.uuid = "GPU-b", .replicas = 2}}, message);
+  const auto message = message_of(DeviceList{{.uuid = "GPU-a"}, {.uuid = "GPU-b", .replicas = 2}});
   EXPECT_THAT(ids(message), ElementsAre("GPU-a", "GPU-b::0", "GPU-b::1"));
 }
 
-TEST(EncodeList, UsesTheKubeletsWordsForHealth) {
+TEST(EncodeList, IsWhatTheMessageOfItsDevicesWouldBe) {
+  const std::string bytes =
+      encode({{.uuid = "GPU-a", .numa_node = 1},
+              {.uuid = "GPU-b", .first = 9, .replicas = 11, .numa_node = 0, .healthy = false}});
   v1beta1::ListAndWatchResponse message;
-  encode(DeviceList{{.uuid = "a", .healthy = true}, {.uuid = "b", .healthy = false}}, message);
+  ASSERT_TRUE(message.ParseFromString(bytes));
+  EXPECT_THAT(ids(message), ElementsAre("GPU-a", "GPU-b::9", "GPU-b::10"));
+  EXPECT_EQ(message.SerializeAsString(), bytes);
+}
+
+TEST(EncodeList, OfNothingIsAnEmptyMessage) { EXPECT_EQ(encode(DeviceList{}), ""); }
+
+TEST(EncodeList, UsesTheKubeletsWordsForHealth) {
+  const auto message =
+      message_of(DeviceList{{.uuid = "a", .healthy = true}, {.uuid = "b", .healthy = false}});
   EXPECT_EQ(message.devices(0).health(), "Healthy");
   EXPECT_EQ(message.devices(1).health(), "Unhealthy");
 }
 
 TEST(EncodeList, LeavesTheTopologyOutWhereTheNodeIsNotKnown) {
-  v1beta1::ListAndWatchResponse message;
-  encode(DeviceList{{.uuid = "a"}, {.uuid = "b", .numa_node = 0}}, message);
+  const auto message = message_of(DeviceList{{.uuid = "a"}, {.uuid = "b", .numa_node = 0}});
   EXPECT_FALSE(message.devices(0).has_topology());
   ASSERT_TRUE(message.devices(1).has_topology());
   EXPECT_EQ(message.devices(1).topology().nodes_size(), 1);
@@ -45,9 +61,7 @@ TEST(ListBytes, IsWhatTheMessageReallyTakes) {
     device.health.troubles = {"lost"};
     offer.devices.push_back(std::move(device));
   }
-  v1beta1::ListAndWatchResponse message;
-  encode(list_of(offer), message);
-  EXPECT_EQ(list_bytes(offer), message.ByteSizeLong());
+  EXPECT_EQ(list_bytes(offer), encode(list_of(offer)).size());
 }
 
 TEST(EncodeGrant, CarriesAllOfIt) {
@@ -82,8 +96,7 @@ TEST(Towards, KeepsWhatIsDroppedAsUnhealthy) {
 
 TEST(Towards, KeepsReplicasThatAreDroppedAsUnhealthy) {
   const DeviceList list = towards({{.uuid = "a", .replicas = 4}}, {{.uuid = "a", .replicas = 2}});
-  v1beta1::ListAndWatchResponse message;
-  encode(list, message);
+  const auto message = message_of(list);
   ASSERT_THAT(ids(message), ElementsAre("a::0", "a::1", "a::2", "a::3"));
   EXPECT_EQ(message.devices(1).health(), "Healthy");
   EXPECT_EQ(message.devices(2).health(), "Unhealthy");
@@ -98,8 +111,7 @@ TEST(Towards, TakesADeviceAndItsReplicasForDifferentThings) {
 TEST(Towards, GoesOnFromAListThatIsOnTheWayItself) {
   const DeviceList first = towards({{.uuid = "a", .replicas = 9}}, {{.uuid = "a", .replicas = 5}});
   const DeviceList second = towards(first, {{.uuid = "a", .replicas = 2}});
-  v1beta1::ListAndWatchResponse message;
-  encode(second, message);
+  const auto message = message_of(second);
   EXPECT_EQ(message.devices_size(), 9);
 }
 

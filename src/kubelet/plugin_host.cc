@@ -50,6 +50,12 @@ PluginHost::~PluginHost() {
   thread_.request_stop();
   wake_.ring();
   if (thread_.joinable()) thread_.join();
+  // All at once: each waits a little for a kubelet that does not let go of it.
+  std::vector<std::jthread> ends;
+  ends.reserve(plugins_.size());
+  for (auto& [name, plugin] : plugins_) {
+    ends.emplace_back([ending = std::move(plugin)]() mutable { ending.reset(); });
+  }
 }
 
 void PluginHost::serve(std::vector<Serving> servings) {

@@ -50,11 +50,11 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   CallCounts counts() const;
   // Whether a call about shares is being answered right now.
   bool is_allocating() const { return allocating_.load() > 0; }
+  // How many devices were listed or asked about so far.
+  std::uint64_t devices_seen() const { return devices_seen_.load(); }
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* context, const v1beta1::Empty* request,
                                       v1beta1::DevicePluginOptions* response) override;
-  grpc::Status ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty* request,
-                            grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override;
   grpc::Status GetPreferredAllocation(grpc::ServerContext* context,
                                       const v1beta1::PreferredAllocationRequest* request,
                                       v1beta1::PreferredAllocationResponse* response) override;
@@ -65,6 +65,10 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
                                  v1beta1::PreStartContainerResponse* response) override;
 
  private:
+  // A list goes out as bytes.
+  using ListStream = grpc::ServerSplitStreamer<v1beta1::Empty, grpc::ByteBuffer>;
+
+  grpc::Status list_and_watch(grpc::ServerContext& context, ListStream& stream);
   void note_stream(std::uint64_t epoch, int change);
 
   const Latest<Serving>& serving_;
@@ -76,6 +80,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   std::atomic<std::uint64_t> refused_{0};
   std::atomic<std::uint64_t> preferred_{0};
   std::atomic<std::uint64_t> lists_sent_{0};
+  std::atomic<std::uint64_t> devices_seen_{0};
 
   std::mutex mutex_;
   // Guarded by mutex_: streams open in the newest epoch that has had any.

@@ -2,6 +2,7 @@
 #include "kubelet/resource_plugin.h"
 
 #include <grpcpp/grpcpp.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -26,6 +27,8 @@ constexpr milliseconds kRetirePatience{3000};
 constexpr milliseconds kBeforeLeaving{1000};
 // How often the machine looks at the time while nothing happens.
 constexpr milliseconds kIdleLook{5000};
+// So many devices in messages leave a megabyte or so behind.
+constexpr std::uint64_t kManyDevices = 5000;
 
 std::unique_ptr<grpc::Server> listen_on(const std::string& path, grpc::Service& service) {
   grpc::ServerBuilder builder;
@@ -162,9 +165,19 @@ void ResourcePlugin::run(const std::stop_token& stop) {
     if (timed) wake = std::min(wake, registration_.until);
     const std::uint64_t version = listing_.get().version;
     if (listing_.get().value->devices != wanted_) wake = std::min(wake, drop_at_);
-    changed_.wait_until(lock, stop, wake,
-                        [&] { return !events_.empty() || listing_.get().version != version; });
+    const bool is_news = changed_.wait_until(
+        lock, stop, wake, [&] { return !events_.empty() || listing_.get().version != version; });
+    if (!is_news) give_memory_back();
   }
+}
+
+// What a long list or a question about every share took stays with malloc, in
+// pieces between what lives on. It goes back when nobody waits for an answer.
+void ResourcePlugin::give_memory_back() {
+  const std::uint64_t seen = service_->devices_seen();
+  if (seen - tidied_ < kManyDevices || service_->is_allocating()) return;
+  tidied_ = seen;
+  ::malloc_trim(0);
 }
 
 // mutex_ is held.

@@ -64,6 +64,7 @@ class ResourcePlugin {
   void run(const std::stop_token& stop);
   void show(DeviceList devices);
   void drop_what_is_due();
+  void give_memory_back();
   void take_events();
   void tell(RegistrationEvent event);
   void attempt(const std::stop_token& stop);
@@ -81,6 +82,7 @@ class ResourcePlugin {
   Latest<Listing> listing_;
   std::unique_ptr<PluginService> service_;
   std::unique_ptr<grpc::Server> server_;  // the registering thread's
+  std::uint64_t tidied_ = 0;              // likewise: devices seen when memory was given back
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace tranche {
 // A free share and the device of the offer it sits on.
 struct Candidate {
   std::string_view id;
-  std::size_t device = 0;  // position in Offer::devices
+  std::uint32_t device = 0;   // position in Offer::devices
+  std::uint32_t replica = 0;  // of the device; 0 where it is whole
 };
 
 struct Choice {

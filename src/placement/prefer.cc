@@ -28,14 +28,16 @@ Pool sort_out(const Offer& offer, const Wish& wish) {
   const std::unordered_set<std::string_view> decided(wish.must_include.begin(),
                                                      wish.must_include.end());
   Pool pool;
+  pool.healthy.reserve(wish.available.size());
   for (const std::string_view id : wish.available) {
-    if (decided.contains(id)) continue;
-    const OfferedDevice* device = offer.find(id);
-    if (device == nullptr) {
+    if (!decided.empty() && decided.contains(id)) continue;
+    const LocatedShare share = offer.locate(id);
+    if (share.device == nullptr) {
       pool.alien.push_back(id);
     } else {
-      (device->health.ok() ? pool.healthy : pool.others)
-          .push_back({id, static_cast<std::size_t>(device - offer.devices.data())});
+      const auto device = static_cast<std::uint32_t>(share.device - offer.devices.data());
+      (share.device->health.ok() ? pool.healthy : pool.others)
+          .push_back({id, device, share.replica});
     }
   }
   return pool;

@@ -14,15 +14,13 @@ namespace {
 struct Device {
   std::size_t gpu = 0;  // which real GPU, by number
   std::size_t taken = 0;
-  std::vector<std::string_view> free;  // a heap, lowest replica number first
+  std::vector<const Candidate*> free;  // a heap, lowest replica number first
 };
 
 // The kubelet gives ids in random order. Only shares of one device are
-// compared, and of those the longer text is the higher number.
+// compared.
 struct HigherNumber {
-  bool operator()(std::string_view a, std::string_view b) const {
-    return std::pair(a.size(), a) > std::pair(b.size(), b);
-  }
+  bool operator()(const Candidate* a, const Candidate* b) const { return a->replica > b->replica; }
 };
 
 class Spreading {
@@ -36,7 +34,7 @@ class Spreading {
       devices_[i].taken = offer.devices[i].shares();
     }
     for (const Candidate& candidate : choice.candidates) {
-      devices_[candidate.device].free.push_back(candidate.id);
+      devices_[candidate.device].free.push_back(&candidate);
     }
     gpu_taken_.resize(numbers.size());
     on_gpu_.resize(numbers.size());
@@ -54,7 +52,7 @@ class Spreading {
     const std::size_t next = std::get<2>(*queue_.begin());
     Device& device = devices_[next];
     std::ranges::pop_heap(device.free, HigherNumber{});
-    const std::string_view id = device.free.back();
+    const std::string_view id = device.free.back()->id;
     // The GPU's load is part of its devices' places in the queue.
     for (const std::size_t sibling : on_gpu_[device.gpu]) queue_.erase(place(sibling));
     device.free.pop_back();
@@ -90,7 +88,7 @@ class Spreading {
 }  // namespace
 
 std::vector<std::string_view> pick_shared(const Offer& offer, SharedPlacement placement,
-                                          Choice choice) {
+                                          const Choice& choice) {
   Spreading spreading(offer, placement, choice);
   std::vector<std::string_view> picked;
   while (picked.size() < choice.needed && spreading.has_more()) picked.push_back(spreading.take());

@@ -16,6 +16,6 @@ namespace tranche {
 // for the next. Linear in the candidates. Gives fewer than needed where there
 // are no more.
 std::vector<std::string_view> pick_shared(const Offer& offer, SharedPlacement placement,
-                                          Choice choice);
+                                          const Choice& choice);
 
 }  // namespace tranche

@@ -68,16 +68,16 @@ bool Offer::is_replicated() const {
                              [](const OfferedDevice& d) { return d.replicas.has_value(); });
 }
 
-const OfferedDevice* Offer::find(std::string_view share_id) const {
+LocatedShare Offer::locate(std::string_view share_id) const {
   const auto parsed = parse_share_id(share_id);
-  if (!parsed) return nullptr;
+  if (!parsed) return {};
   // At most a few dozen devices, however many shares: a walk beats a map.
   const auto device = std::ranges::find(devices, parsed->device, &OfferedDevice::uuid);
   if (device == devices.end() || device->replicas.has_value() != parsed->replica.has_value()) {
-    return nullptr;
+    return {};
   }
-  if (parsed->replica && *parsed->replica >= *device->replicas) return nullptr;
-  return &*device;
+  if (parsed->replica && *parsed->replica >= *device->replicas) return {};
+  return {&*device, parsed->replica.value_or(0)};
 }
 
 std::uint64_t list_bytes(const Offer& offer) {

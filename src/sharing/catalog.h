@@ -38,6 +38,12 @@ struct OfferedDevice {
   bool operator==(const OfferedDevice&) const = default;
 };
 
+// Where a share's id leads.
+struct LocatedShare {
+  const OfferedDevice* device = nullptr;
+  unsigned replica = 0;
+};
+
 // One resource.
 struct Offer {
   ResourceName name;
@@ -48,7 +54,8 @@ struct Offer {
   std::size_t shares() const;
   bool is_replicated() const;
   // The device behind a share's id; null where this resource has no such share.
-  const OfferedDevice* find(std::string_view share_id) const;
+  const OfferedDevice* find(std::string_view share_id) const { return locate(share_id).device; }
+  LocatedShare locate(std::string_view share_id) const;
   bool operator==(const Offer&) const = default;
 };
 

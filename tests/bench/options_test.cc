@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/options.h"
+
+#include <gtest/gtest.h>
+
+#include "bench/scenario.h"
+
+namespace tranche::bench {
+namespace {
+
+TEST(BenchOptions, AreReadFromTheCommandLine) {
+  EXPECT_EQ(*parse_options({}), Options{});
+  EXPECT_EQ(*parse_options({"--quick", "-o", "json"}), (Options{.quick = true, .json = true}));
+  EXPECT_EQ(*parse_options({"-o", "table"}), Options{});
+  EXPECT_TRUE(parse_options({"--help"})->help);
+}
+
+TEST(BenchOptions, NameTheirMistakes) {
+  EXPECT_EQ(parse_options({"--fast"}).error().message, "unknown flag \"--fast\"; see --help");
+  EXPECT_EQ(parse_options({"-o"}).error().message, "-o needs a value");
+  EXPECT_EQ(parse_options({"-o", "xml"}).error().message, "-o: give json or table, not \"xml\"");
+}
+
+TEST(Scenarios, GoUpToWhatTheKubeletTakes) {
+  unsigned most = 0;
+  for (const Scenario& scenario : scenarios(false)) most = std::max(most, scenario.replicas);
+  EXPECT_EQ(most, 7000U);
+}
+
+TEST(Scenarios, NeedAFileOnlyForReplicas) {
+  EXPECT_EQ(config_of({}), "");
+  EXPECT_EQ(config_of({.replicas = 3}),
+            "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: 3}]}}\n");
+}
+
+}  // namespace
+}  // namespace tranche::bench
