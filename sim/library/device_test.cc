@@ -96,11 +96,11 @@ TEST_F(Device, CountsTheDriversMemoryAsUsedOrReserved) {
   abi::Memory memory{};
   ASSERT_EQ(nvml()("nvmlDeviceGetMemoryInfo", gpu, &memory), abi::kSuccess);
   EXPECT_EQ(memory.total, 143771 * kMib);
-  EXPECT_EQ(memory.used, (700 + 1024) * kMib);
+  EXPECT_EQ(memory.used, (615 + 1024) * kMib);
   EXPECT_EQ(memory.free + memory.used, memory.total);
   abi::MemoryV2 second{.version = abi::kMemoryV2};
   ASSERT_EQ(nvml()("nvmlDeviceGetMemoryInfo_v2", gpu, &second), abi::kSuccess);
-  EXPECT_EQ(second.reserved, 700 * kMib);
+  EXPECT_EQ(second.reserved, 615 * kMib);
   EXPECT_EQ(second.used, 1024 * kMib);
   second.version = 1;
   EXPECT_EQ(nvml()("nvmlDeviceGetMemoryInfo_v2", gpu, &second), abi::kFunctionNotFound);
