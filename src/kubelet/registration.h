@@ -33,7 +33,7 @@ enum class RegistrationPhase {
 
 struct Registration {
   RegistrationPhase phase = RegistrationPhase::kWaiting;
-  unsigned failures = 0;     // in a row
+  unsigned failures = 0;   // in a row
   RegistrationTime until;  // the end of kVerifying and kPausing; in kUp, when it is trusted
 
   bool operator==(const Registration&) const = default;

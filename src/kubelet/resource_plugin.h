@@ -90,7 +90,7 @@ class ResourcePlugin {
   std::deque<RegistrationEvent> events_;
   std::uint64_t epoch_ = 0;
   std::uint64_t sent_version_ = 0;
-  DeviceList wanted_;           // what the list is to become
+  DeviceList wanted_;         // what the list is to become
   RegistrationTime drop_at_;  // when devices that are not wanted may leave it
   Registration registration_;
   std::string kubelet_;  // the identity of the one we were last told of
