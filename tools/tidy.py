@@ -23,8 +23,7 @@ OURS = ("src/", "sim/", "tests/", "demo/")
 # headers. These are the checks that find something there.
 CHECKS_OF_TESTS = ("-*,bugprone-dangling-handle,bugprone-unused-raii,bugprone-use-after-move,"
                    "concurrency-mt-unsafe,google-explicit-constructor,"
-                   "readability-braces-around-statements,readability-function-size,"
-                   "readability-identifier-naming")
+                   "readability-braces-around-statements,readability-identifier-naming")
 
 
 def dependencies(build):
@@ -50,7 +49,8 @@ def object_of(entry):
 def checks_of(path, analyze):
     if analyze:
         return "-*,clang-analyzer-*"
-    return CHECKS_OF_TESTS if path.stem.endswith("_test") else ""
+    is_test = path.stem.endswith("_test") or "integration" in path.parts
+    return CHECKS_OF_TESTS if is_test else ""
 
 
 def fingerprint(entry, files, checks):

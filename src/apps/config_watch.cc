@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/files.h"
@@ -17,14 +18,10 @@ ConfigWatch::ConfigWatch(std::string path) : path_(std::move(path)) {
 
 bool ConfigWatch::changed() {
   if (path_.empty()) return false;
-  if (watch_) {
-    for (const DirectoryWatch::Event& event : watch_->drain()) {
-      if (event.kind == DirectoryWatch::Kind::kDirectoryGone) {
-        watch_.reset();
-        break;
-      }
-    }
-  }
+  const auto is_gone = [](const DirectoryWatch::Event& event) {
+    return event.kind == DirectoryWatch::Kind::kDirectoryGone;
+  };
+  if (watch_ && std::ranges::any_of(watch_->drain(), is_gone)) watch_.reset();
   if (!watch_) {
     if (auto opened = DirectoryWatch::open(parent_of(path_))) watch_ = *std::move(opened);
   }

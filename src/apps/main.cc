@@ -129,7 +129,7 @@ int main_with(int count, char** words, char** variables) {
 int main(int argc, char** argv) {
   // By default each thread gets a heap of its own, and keeps what a large
   // request once took there. Ours allocate seldom and never at the same time.
-  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_ARENA_MAX, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
   const int code = tranche::main_with(argc, argv, environ);
   if (tranche::calls_left_behind() == 0) return code;
   // A driver call that never returned still has its thread in the library:

@@ -39,7 +39,7 @@ Result<DirectoryWatch> DirectoryWatch::open(const std::string& directory) {
 
 std::vector<DirectoryWatch::Event> DirectoryWatch::drain() {
   std::vector<Event> events;
-  alignas(inotify_event) std::array<char, 16384> buffer;
+  alignas(inotify_event) std::array<char, 16384> buffer{};
   while (true) {
     const ssize_t count = ::read(fd_.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;

@@ -42,7 +42,7 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return errno_error("opening " + path);
   std::string content;
-  std::array<char, 65536> buffer;
+  std::array<char, 65536> buffer{};
   while (true) {
     const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;

@@ -19,10 +19,18 @@ constexpr int kAggregate = 1;
 // With the profile's name, from R510 on.
 struct NamedProfileInfo {
   unsigned version = 0x02000098;
-  unsigned id, is_p2p_supported, slices, instances, multiprocessors, copy_engines, decoders,
-      encoders, jpegs, ofas;
-  unsigned long long memory_mib;
-  char name[96];
+  unsigned id = 0;
+  unsigned is_p2p_supported = 0;
+  unsigned slices = 0;
+  unsigned instances = 0;
+  unsigned multiprocessors = 0;
+  unsigned copy_engines = 0;
+  unsigned decoders = 0;
+  unsigned encoders = 0;
+  unsigned jpegs = 0;
+  unsigned ofas = 0;
+  unsigned long long memory_mib = 0;
+  char name[96] = {};
 };
 static_assert(sizeof(NamedProfileInfo) == 152);
 
@@ -95,8 +103,9 @@ class Details {
   }
 
   void read_state() {
-    if (const auto mode = choice("nvmlDeviceGetPersistenceMode"))
+    if (const auto mode = choice("nvmlDeviceGetPersistenceMode")) {
       captured_.persistence = *mode == 1;
+    }
     captured_.compute_mode = choice("nvmlDeviceGetComputeMode");
     captured_.virtualization = choice("nvmlDeviceGetVirtualizationMode");
     int current = 0;

@@ -61,9 +61,8 @@ std::string fingerprint(const Offer& offer, const std::vector<std::string>& name
   std::array<std::uint64_t, 2> hash{0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
   const auto add = [&](std::string_view text) {
     for (const char c : text) {
-      for (std::uint64_t& part : hash) {
-        part = (part ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-      }
+      hash[0] = (hash[0] ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+      hash[1] = (hash[1] ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
       hash[1] ^= hash[0] >> 29;
     }
   };

@@ -87,7 +87,7 @@ Result<KernelLog> KernelLog::open(const std::string& path) {
 
 std::vector<KernelXid> KernelLog::drain() {
   std::vector<KernelXid> found;
-  std::array<char, 8192> buffer;
+  std::array<char, 8192> buffer{};
   while (true) {
     const ssize_t count = ::read(fd_.get(), buffer.data(), buffer.size());
     // EPIPE: records were overwritten before we came; the next are there.

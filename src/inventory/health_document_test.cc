@@ -19,7 +19,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-const std::string kDocument = TRANCHE_DOCS "/health.md";
+constexpr const char* kDocument = TRANCHE_DOCS "/health.md";
 
 // "8, 11, 37-41": three in a row and more become a range.
 std::string ranges(const std::set<unsigned>& numbers) {
@@ -28,13 +28,9 @@ std::string ranges(const std::set<unsigned>& numbers) {
     const unsigned first = *at;
     unsigned last = first;
     while (++at != numbers.end() && *at == last + 1) last = *at;
-    if (last - first >= 2) {
-      parts.push_back(std::to_string(first) + "-" + std::to_string(last));
-    } else {
-      for (unsigned number = first; number <= last; ++number) {
-        parts.push_back(std::to_string(number));
-      }
-    }
+    const std::string between = last - first >= 2 ? "-" : ", ";
+    parts.push_back(std::to_string(first));
+    if (last > first) parts.back() += between + std::to_string(last);
   }
   return join(parts, ", ");
 }

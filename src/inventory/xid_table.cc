@@ -5,6 +5,7 @@
 
 namespace tranche {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<XidFacts>& xid_table() {
   using enum Clearance;
   // Sorted by number. one_slice is set where an application's fault is the

@@ -40,8 +40,9 @@ DeviceList towards(const DeviceList& shown, const DeviceList& wanted) {
     dropped.healthy = false;
     if (kept != wanted.end()) {
       // Fewer replicas than before: the highest numbers go.
-      if (!old.replicas || *old.replicas <= *kept->replicas) continue;
-      dropped.first = std::max(old.first, *kept->replicas);
+      const unsigned still = kept->replicas.value_or(0);
+      if (old.replicas.value_or(0) <= still) continue;
+      dropped.first = std::max(old.first, still);
     }
     list.push_back(std::move(dropped));
   }

@@ -57,8 +57,9 @@ Status Library::resolve() {
   };
   if (Status s = need(f.init, {"nvmlInit_v2", "nvmlInit"}); !s) return s;
   if (Status s = need(f.shutdown, {"nvmlShutdown"}); !s) return s;
-  if (Status s = need(f.device_count, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"}); !s)
+  if (Status s = need(f.device_count, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"}); !s) {
     return s;
+  }
   if (Status s =
           need(f.device_by_index, {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"});
       !s) {

@@ -73,11 +73,10 @@ LocatedShare Offer::locate(std::string_view share_id) const {
   if (!parsed) return {};
   // At most a few dozen devices, however many shares: a walk beats a map.
   const auto device = std::ranges::find(devices, parsed->device, &OfferedDevice::uuid);
-  if (device == devices.end() || device->replicas.has_value() != parsed->replica.has_value()) {
-    return {};
-  }
-  if (parsed->replica && *parsed->replica >= *device->replicas) return {};
-  return {&*device, parsed->replica.value_or(0)};
+  if (device == devices.end()) return {};
+  if (!device->replicas && !parsed->replica) return {&*device, 0};
+  if (!device->replicas || !parsed->replica || *parsed->replica >= *device->replicas) return {};
+  return {&*device, *parsed->replica};
 }
 
 std::uint64_t list_bytes(const Offer& offer) {
