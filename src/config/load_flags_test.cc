@@ -33,7 +33,7 @@ struct Row {
 
 void nothing(Settings&) {}
 
-const Row all_rows[] = {
+const Row kAllRows[] = {
     {{"mig-strategy"},
      {"MIG_STRATEGY"},
      "flags.migStrategy",
@@ -364,7 +364,7 @@ Settings expected(const Row& row) {
 // -container-path cannot stand alone; it is tested by itself below.
 TEST(LoadSettings, HasARowHereForEverySetting) {
   std::vector<std::string> titles;
-  for (const Row& row : all_rows) titles.push_back(title_of(row));
+  for (const Row& row : kAllRows) titles.push_back(title_of(row));
   titles.emplace_back("container-path");
   std::vector<std::string> table;
   for (const FlagSpec& flag : flag_table()) table.emplace_back(flag.title());
@@ -375,7 +375,7 @@ TEST(LoadSettings, HasTheDocumentedDefaults) {
   const auto loaded = load_flags({});
   ASSERT_TRUE(loaded) << problem_of(loaded);
   EXPECT_EQ(loaded->settings, default_settings());
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     const Provenance* setting = find_setting(*loaded, title_of(row));
     ASSERT_NE(setting, nullptr) << title_of(row);
     EXPECT_EQ(show(setting->value), row.fallback) << title_of(row);
@@ -400,7 +400,7 @@ void expect_taken(const Row& row, const std::string& dashed_name) {
 }
 
 TEST(LoadSettings, TakesEveryFlagByEveryNameInEverySyntax) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     for (const std::string& name : row.names) {
       expect_taken(row, "-" + name);
       expect_taken(row, "--" + name);
@@ -409,7 +409,7 @@ TEST(LoadSettings, TakesEveryFlagByEveryNameInEverySyntax) {
 }
 
 TEST(LoadSettings, TakesABooleanWithoutAValueForTrue) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     if (row.sample != "true") continue;
     const auto loaded = load_flags({"--" + row.names[0]});
     ASSERT_TRUE(loaded) << problem_of(loaded);
@@ -418,7 +418,7 @@ TEST(LoadSettings, TakesABooleanWithoutAValueForTrue) {
 }
 
 TEST(LoadSettings, TakesEveryVariable) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     for (const std::string& variable : row.variables) {
       const auto loaded = load_variables({{variable, row.sample}});
       ASSERT_TRUE(loaded) << variable << ": " << problem_of(loaded);
@@ -430,7 +430,7 @@ TEST(LoadSettings, TakesEveryVariable) {
 }
 
 TEST(LoadSettings, TakesEveryKey) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     if (row.key.empty()) continue;
     const std::string file = file_with(row.key, row.in_file);
     const auto loaded = load_file("# a comment\n" + file);
@@ -442,7 +442,7 @@ TEST(LoadSettings, TakesEveryKey) {
 }
 
 TEST(LoadSettings, LetsTheFlagWinOverTheVariableAndThatOverTheFile) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     if (row.key.empty() || row.names.empty()) continue;
     const std::string file = file_with(row.key, row.in_file);
     const std::string& variable = row.variables[0];
@@ -461,7 +461,7 @@ TEST(LoadSettings, LetsTheFlagWinOverTheVariableAndThatOverTheFile) {
 }
 
 TEST(LoadSettings, LetsTheFlagWinOverTheVariableWhereTheFileHasNoKey) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     if (row.variables.empty() || row.names.empty()) continue;
     const std::string flag = "--" + row.names[0] + "=" + row.sample;
     const auto loaded =
@@ -472,7 +472,7 @@ TEST(LoadSettings, LetsTheFlagWinOverTheVariableWhereTheFileHasNoKey) {
 }
 
 TEST(LoadSettings, TakesTheFirstOfTwoVariables) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     if (row.variables.size() < 2) continue;
     const auto loaded =
         load_variables({{row.variables[0], row.sample}, {row.variables[1], row.other}});
@@ -482,7 +482,7 @@ TEST(LoadSettings, TakesTheFirstOfTwoVariables) {
 }
 
 TEST(LoadSettings, NamesTheFlagThatIsWrong) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     for (const std::string& name : row.names) {
       const std::string flag = "--" + name + "=" + row.wrong;
       EXPECT_THAT(problem_of(load_flags({flag})), StartsWith(brief(flag) + ": ")) << flag;
@@ -491,7 +491,7 @@ TEST(LoadSettings, NamesTheFlagThatIsWrong) {
 }
 
 TEST(LoadSettings, NamesTheVariableThatIsWrong) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     for (const std::string& variable : row.variables) {
       EXPECT_THAT(problem_of(load_variables({{variable, row.wrong}})), StartsWith(variable + ": "));
     }
@@ -499,7 +499,7 @@ TEST(LoadSettings, NamesTheVariableThatIsWrong) {
 }
 
 TEST(LoadSettings, NamesTheKeyAndLineThatIsWrong) {
-  for (const Row& row : all_rows) {
+  for (const Row& row : kAllRows) {
     if (row.key.empty() || !is_plain_text(row.wrong)) continue;
     const bool list = row.in_file.starts_with('[');
     const std::string value = list ? "[" + row.wrong + "]" : "'" + row.wrong + "'";

@@ -16,8 +16,8 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using namespace tranche::testing;
 
-const std::string gpu_uuid = "GPU-b1028956-cfa2-0990-bf4a-5da9abb51763";
-const std::string mig_uuid = "MIG-b1028956-cfa2-0990-bf4a-5da9abb51763";
+const std::string kGpuUuid = "GPU-b1028956-cfa2-0990-bf4a-5da9abb51763";
+const std::string kMigUuid = "MIG-b1028956-cfa2-0990-bf4a-5da9abb51763";
 
 Result<Loaded> load_slicing(const std::string& section) {
   return load_file("sharing: {timeSlicing: " + section + "}\n");
@@ -148,12 +148,12 @@ TEST(Devices, AreAllACountOrAList) {
   EXPECT_EQ(selection("['0']"), DeviceSelection(List{GpuIndex{0}}));
   EXPECT_EQ(selection("['0:0']"), DeviceSelection(List{MigIndex{0, 0}}));
   EXPECT_EQ(selection("[0:0]"), DeviceSelection(List{MigIndex{0, 0}}));
-  EXPECT_EQ(selection("[" + gpu_uuid + "]"), DeviceSelection(List{AnyUuid{gpu_uuid}}));
-  EXPECT_EQ(selection("[" + mig_uuid + "]"), DeviceSelection(List{AnyUuid{mig_uuid}}));
-  EXPECT_EQ(selection("[MIG-" + gpu_uuid + "/0/0]"),
-            DeviceSelection(List{AnyUuid{"MIG-" + gpu_uuid + "/0/0"}}));
-  EXPECT_EQ(selection("[0, '0:0', " + gpu_uuid + "]"),
-            DeviceSelection(List{GpuIndex{0}, MigIndex{0, 0}, AnyUuid{gpu_uuid}}));
+  EXPECT_EQ(selection("[" + kGpuUuid + "]"), DeviceSelection(List{AnyUuid{kGpuUuid}}));
+  EXPECT_EQ(selection("[" + kMigUuid + "]"), DeviceSelection(List{AnyUuid{kMigUuid}}));
+  EXPECT_EQ(selection("[MIG-" + kGpuUuid + "/0/0]"),
+            DeviceSelection(List{AnyUuid{"MIG-" + kGpuUuid + "/0/0"}}));
+  EXPECT_EQ(selection("[0, '0:0', " + kGpuUuid + "]"),
+            DeviceSelection(List{GpuIndex{0}, MigIndex{0, 0}, AnyUuid{kGpuUuid}}));
 }
 
 TEST(Devices, KeepNvidiasWordsWhenTheyAreWrong) {
@@ -199,7 +199,7 @@ TEST(Rows, MustNotSelectTheSameDevice) {
                                                   {"[5, 1]", "2"},
                                                   {"[0, 1]", "[1, 2]"},
                                                   {"['0:1']", "['0:1']"},
-                                                  {"[" + gpu_uuid + "]", "[" + gpu_uuid + "]"}}) {
+                                                  {"[" + kGpuUuid + "]", "[" + kGpuUuid + "]"}}) {
     EXPECT_THAT(problem_of(load_two(rows)),
                 StartsWith("config.yaml:5: sharing.timeSlicing.resources[1]: selects devices of "
                            "nvidia.com/gpu that the row on line 4 selects too"))
@@ -209,7 +209,7 @@ TEST(Rows, MustNotSelectTheSameDevice) {
 
 TEST(Rows, MaySelectDifferentDevicesOfOneResource) {
   for (const Overlap& rows : std::vector<Overlap>{{"[0]", "[1]"},
-                                                  {"[0]", "[" + gpu_uuid + "]"},
+                                                  {"[0]", "[" + kGpuUuid + "]"},
                                                   {"[0]", "['0:1']"},
                                                   {"2", "[2]"},
                                                   {"[2]", "2"}}) {

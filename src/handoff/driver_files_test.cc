@@ -21,7 +21,7 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 constexpr const char* kVersion = "580.95.05";
-const std::string lib = "/usr/lib/x86_64-linux-gnu";
+const std::string kLib = "/usr/lib/x86_64-linux-gnu";
 
 Inventory inventory_of(const std::string& version, std::vector<Gpu> gpus = {}) {
   return {.driver = DriverKind::kNvml, .driver_version = version, .gpus = std::move(gpus)};
@@ -58,40 +58,40 @@ std::vector<std::string> paths(const std::vector<DriverLibrary>& libraries) {
 
 TEST(DriverFiles, TakesEveryLibraryOfTheVersionAndNoOther) {
   Machine machine;
-  put_libcuda(machine.driver, lib, kVersion);
-  machine.driver.library(lib + "/libnvidia-ml.so.580.95.05", "libnvidia-ml.so.1");
-  machine.driver.library(lib + "/libnvidia-old.so.570.1", "libnvidia-old.so.1");
-  machine.driver.library(lib + "/libc.so.6", "libc.so.6");
-  machine.driver.library(lib + "/vdpau/libvdpau_nvidia.so.580.95.05", "libvdpau_nvidia.so.1");
-  machine.driver.library(lib + "/libnvidia-nvvm70.so.4", "libnvidia-nvvm70.so.4");
+  put_libcuda(machine.driver, kLib, kVersion);
+  machine.driver.library(kLib + "/libnvidia-ml.so.580.95.05", "libnvidia-ml.so.1");
+  machine.driver.library(kLib + "/libnvidia-old.so.570.1", "libnvidia-old.so.1");
+  machine.driver.library(kLib + "/libc.so.6", "libc.so.6");
+  machine.driver.library(kLib + "/vdpau/libvdpau_nvidia.so.580.95.05", "libvdpau_nvidia.so.1");
+  machine.driver.library(kLib + "/libnvidia-nvvm70.so.4", "libnvidia-nvvm70.so.4");
   const DriverFiles files = machine.find(inventory_of(kVersion));
   EXPECT_EQ(files.version, kVersion);
   EXPECT_EQ(files.trouble, "");
-  EXPECT_THAT(files.library_folders, ElementsAre(lib));
+  EXPECT_THAT(files.library_folders, ElementsAre(kLib));
   EXPECT_THAT(
       paths(files.libraries),
-      ElementsAre(lib + "/libcuda.so.580.95.05", lib + "/libnvidia-ml.so.580.95.05",
-                  lib + "/vdpau/libvdpau_nvidia.so.580.95.05", lib + "/libnvidia-nvvm70.so.4"));
+      ElementsAre(kLib + "/libcuda.so.580.95.05", kLib + "/libnvidia-ml.so.580.95.05",
+                  kLib + "/vdpau/libvdpau_nvidia.so.580.95.05", kLib + "/libnvidia-nvvm70.so.4"));
   EXPECT_EQ(files.libraries[0].soname, "libcuda.so.1");
   EXPECT_THAT(files.libraries[0].links, ElementsAre("libcuda.so.1"));
 }
 
 TEST(DriverFiles, WithoutAVersionFromTheDriverTheLibraryInUseTellsIt) {
   Machine machine;
-  machine.driver.library(lib + "/libcuda.so.570.1", "libcuda.so.1");  // left over
-  put_libcuda(machine.driver, lib, kVersion);
+  machine.driver.library(kLib + "/libcuda.so.570.1", "libcuda.so.1");  // left over
+  put_libcuda(machine.driver, kLib, kVersion);
   EXPECT_EQ(machine.find(inventory_of("")).version, kVersion);
 }
 
 TEST(DriverFiles, WithoutLibcudaTheManagementLibraryTellsTheVersion) {
   Machine machine;
-  machine.driver.library(lib + "/libnvidia-ml.so.580.95.05", "libnvidia-ml.so.1");
+  machine.driver.library(kLib + "/libnvidia-ml.so.580.95.05", "libnvidia-ml.so.1");
   EXPECT_EQ(machine.find(inventory_of("")).version, kVersion);
 }
 
 TEST(DriverFiles, TheHostsRootStandsInForADriverRootWithoutADriver) {
   Machine machine;
-  put_libcuda(machine.host, lib, kVersion);
+  put_libcuda(machine.host, kLib, kVersion);
   machine.driver.folder("/usr/lib64");
   EXPECT_EQ(machine.find(inventory_of(kVersion)).version, kVersion);
 }
@@ -99,13 +99,13 @@ TEST(DriverFiles, TheHostsRootStandsInForADriverRootWithoutADriver) {
 TEST(DriverFiles, TheDriverRootComesBeforeTheHostsRoot) {
   Machine machine;
   put_libcuda(machine.driver, "/usr/lib64", kVersion);
-  put_libcuda(machine.host, lib, kVersion);
+  put_libcuda(machine.host, kLib, kVersion);
   EXPECT_THAT(machine.find(inventory_of(kVersion)).library_folders, ElementsAre("/usr/lib64"));
 }
 
 TEST(DriverFiles, LibrariesOfAnotherVersionThanTheRunningDriversAreNotTaken) {
   Machine machine;
-  put_libcuda(machine.driver, lib, "570.1");
+  put_libcuda(machine.driver, kLib, "570.1");
   const DriverFiles files = machine.find(inventory_of(kVersion));
   EXPECT_EQ(files.version, "");
   EXPECT_THAT(files.libraries, IsEmpty());
@@ -115,13 +115,13 @@ TEST(DriverFiles, LibrariesOfAnotherVersionThanTheRunningDriversAreNotTaken) {
 
 TEST(DriverFiles, AVersionThatIsNoVersionIsNotPutIntoPaths) {
   Machine machine;
-  put_libcuda(machine.driver, lib, kVersion);
+  put_libcuda(machine.driver, kLib, kVersion);
   EXPECT_EQ(machine.find(inventory_of("../*")).version, kVersion);
 }
 
 TEST(DriverFiles, FindsProgramsFirmwareAndSockets) {
   Machine machine;
-  put_libcuda(machine.driver, lib, kVersion);
+  put_libcuda(machine.driver, kLib, kVersion);
   machine.driver.program("/usr/bin/nvidia-smi");
   machine.driver.program("/bin/nvidia-smi");
   machine.driver.file("/usr/bin/nvidia-imex");  // not executable
@@ -143,7 +143,7 @@ TEST(DriverFiles, FindsProgramsFirmwareAndSockets) {
 
 TEST(DriverFiles, FirmwareIsAlsoWhereTheKernelWasToldToLook) {
   Machine machine;
-  put_libcuda(machine.driver, lib, kVersion);
+  put_libcuda(machine.driver, kLib, kVersion);
   machine.host.file("/sys/module/firmware_class/parameters/path", "/run/firmware\n");
   machine.driver.file("/run/firmware/nvidia/580.95.05/gsp_tu10x.bin");
   EXPECT_THAT(paths(machine.find(inventory_of(kVersion)).firmware),
@@ -152,7 +152,7 @@ TEST(DriverFiles, FirmwareIsAlsoWhereTheKernelWasToldToLook) {
 
 TEST(DriverFiles, ALinkedFileIsKnownByBothItsPlaces) {
   Machine machine;
-  put_libcuda(machine.driver, lib, kVersion);
+  put_libcuda(machine.driver, kLib, kVersion);
   machine.driver.program("/usr/lib/nvidia/current/nvidia-smi");
   machine.driver.link("/etc/alternatives/nvidia-smi", "/usr/lib/nvidia/current/nvidia-smi");
   machine.driver.link("/usr/bin/nvidia-smi", "/etc/alternatives/nvidia-smi");
@@ -164,7 +164,7 @@ TEST(DriverFiles, ALinkedFileIsKnownByBothItsPlaces) {
 
 TEST(DriverFiles, GraphicsSettingsGoToTheOnePlaceProgramsLook) {
   Machine machine;
-  put_libcuda(machine.driver, lib, kVersion);
+  put_libcuda(machine.driver, kLib, kVersion);
   machine.driver.file("/etc/glvnd/egl_vendor.d/10_nvidia.json");
   machine.driver.file("/usr/share/glvnd/egl_vendor.d/10_nvidia.json");
   machine.driver.file("/vulkan/icd.d/nvidia_icd.json");
@@ -184,27 +184,27 @@ TEST(DriverFiles, GraphicsSettingsGoToTheOnePlaceProgramsLook) {
 
 TEST(DriverFiles, FindsEglPlatformsAndXModules) {
   Machine machine;
-  put_libcuda(machine.driver, lib, kVersion);
-  machine.driver.library(lib + "/libnvidia-egl-gbm.so.1.1.2", "libnvidia-egl-gbm.so.1");
-  machine.driver.link(lib + "/libnvidia-egl-gbm.so.1", "libnvidia-egl-gbm.so.1.1.2");
+  put_libcuda(machine.driver, kLib, kVersion);
+  machine.driver.library(kLib + "/libnvidia-egl-gbm.so.1.1.2", "libnvidia-egl-gbm.so.1");
+  machine.driver.link(kLib + "/libnvidia-egl-gbm.so.1", "libnvidia-egl-gbm.so.1.1.2");
   machine.driver.file("/usr/lib/xorg/modules/drivers/nvidia_drv.so");
-  machine.driver.file(lib + "/nvidia/xorg/libglxserver_nvidia.so.580.95.05");
+  machine.driver.file(kLib + "/nvidia/xorg/libglxserver_nvidia.so.580.95.05");
   machine.driver.program("/usr/bin/nvidia-xconfig");
   EXPECT_THAT(paths(machine.find(inventory_of(kVersion)).graphics),
-              ElementsAre(lib + "/libnvidia-egl-gbm.so.1.1.2",
+              ElementsAre(kLib + "/libnvidia-egl-gbm.so.1.1.2",
                           "/usr/lib/xorg/modules/drivers/nvidia_drv.so",
-                          lib + "/nvidia/xorg/libglxserver_nvidia.so.580.95.05",
+                          kLib + "/nvidia/xorg/libglxserver_nvidia.so.580.95.05",
                           "/usr/bin/nvidia-xconfig"));
 }
 
 TEST(DriverFiles, LibrariesOfGlAndOpenClAreApart) {
   Machine machine;
-  put_libcuda(machine.driver, lib, kVersion);
-  machine.driver.library(lib + "/libOpenCL.so.1.0.0", "libOpenCL.so.1");
-  machine.driver.link(lib + "/libOpenCL.so", "libOpenCL.so.1.0.0");
+  put_libcuda(machine.driver, kLib, kVersion);
+  machine.driver.library(kLib + "/libOpenCL.so.1.0.0", "libOpenCL.so.1");
+  machine.driver.link(kLib + "/libOpenCL.so", "libOpenCL.so.1.0.0");
   const DriverFiles files = machine.find(inventory_of(kVersion));
-  EXPECT_THAT(paths(files.libraries), ElementsAre(lib + "/libcuda.so.580.95.05"));
-  EXPECT_THAT(paths(files.explicit_libraries), ElementsAre(lib + "/libOpenCL.so.1.0.0"));
+  EXPECT_THAT(paths(files.libraries), ElementsAre(kLib + "/libcuda.so.580.95.05"));
+  EXPECT_THAT(paths(files.explicit_libraries), ElementsAre(kLib + "/libOpenCL.so.1.0.0"));
 }
 
 TEST(DriverFiles, StorageFilesAreFoundWithoutADriverToo) {

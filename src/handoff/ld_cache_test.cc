@@ -15,16 +15,16 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::IsEmpty;
 
-const std::vector<LdCacheEntry> entries = {{.path = "/opt/nv/libcuda.so.1"},
-                                           {.path = "/opt/nv/libnvidia-ml.so.1"}};
+const std::vector<LdCacheEntry> kEntries = {{.path = "/opt/nv/libcuda.so.1"},
+                                            {.path = "/opt/nv/libnvidia-ml.so.1"}};
 
 TEST(LdCache, ListsLibrariesInItsOrder) {
-  EXPECT_THAT(ld_cache_libraries(ld_cache_bytes(entries)),
+  EXPECT_THAT(ld_cache_libraries(ld_cache_bytes(kEntries)),
               ElementsAre("/opt/nv/libcuda.so.1", "/opt/nv/libnvidia-ml.so.1"));
 }
 
 TEST(LdCache, TheOldFormatInFrontIsSkipped) {
-  EXPECT_THAT(ld_cache_libraries(old_ld_cache_bytes(entries)),
+  EXPECT_THAT(ld_cache_libraries(old_ld_cache_bytes(kEntries)),
               ElementsAre("/opt/nv/libcuda.so.1", "/opt/nv/libnvidia-ml.so.1"));
 }
 
@@ -43,7 +43,7 @@ TEST(LdCache, OtherBytesListNothing) {
 }
 
 TEST(LdCache, ACutCacheListsNothingThatIsNotInTheWhole) {
-  const std::string whole = old_ld_cache_bytes(entries);
+  const std::string whole = old_ld_cache_bytes(kEntries);
   const std::vector<std::string> all = ld_cache_libraries(whole);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     for (const std::string& path : ld_cache_libraries(std::string_view(whole).substr(0, size))) {

@@ -74,8 +74,9 @@ LocatedShare Offer::locate(std::string_view share_id) const {
   // At most a few dozen devices, however many shares: a walk beats a map.
   const auto device = std::ranges::find(devices, parsed->device, &OfferedDevice::uuid);
   if (device == devices.end()) return {};
-  if (!device->replicas && !parsed->replica) return {&*device, 0};
-  if (!device->replicas || !parsed->replica || *parsed->replica >= *device->replicas) return {};
+  const std::optional<unsigned> replicas = device->replicas;
+  if (!replicas && !parsed->replica) return {&*device, 0};
+  if (!replicas || !parsed->replica || *parsed->replica >= *replicas) return {};
   return {&*device, *parsed->replica};
 }
 
