@@ -175,12 +175,12 @@ void Scanner::take_requests() {
   if (requests.options) options_ = *requests.options;
   if (requests.release) {
     state_ = with_release(std::move(state_), *requests.release, follows_kernel_log());
+    publish();  // first: nobody is to be given a GPU that is about to be reset
     source_.close();
     is_open_ = false;
     was_blind_ = true;
     log_.info("driver let go of on request", {{"for", released_names(*requests.release)}});
     said_.forget("driver");
-    publish();
   }
   if (requests.resume) {
     state_ = with_resume(std::move(state_));

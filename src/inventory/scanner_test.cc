@@ -34,6 +34,7 @@ class ScriptedSource final : public GpuSource {
   void close() override {
     const std::lock_guard lock(mutex_);
     open_ = false;
+    raised_.notify_all();
   }
   Result<DriverReading> read(const ReadWish&) override {
     const std::lock_guard lock(mutex_);
@@ -64,6 +65,10 @@ class ScriptedSource final : public GpuSource {
     const std::lock_guard lock(mutex_);
     events_.push_back(event);
     raised_.notify_all();
+  }
+  void until_closed() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(raised_.wait_for(lock, std::chrono::seconds(30), [&] { return !open_; }));
   }
   bool is_open() {
     const std::lock_guard lock(mutex_);
@@ -271,7 +276,7 @@ TEST_F(ScannerOnAScript, LetsGoOfTheDriverOnRequestAndTakesItUpAgain) {
   std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
   scanner->release({});
   until_unhealthy({"GPU-0", "GPU-1"});
-  EXPECT_FALSE(source_.is_open());
+  source_.until_closed();
   scanner->resume();
   until_unhealthy({});
   EXPECT_TRUE(source_.is_open());
@@ -284,7 +289,7 @@ TEST_F(ScannerOnAScript, LetsGoOfOneGpuAndHearsOfTheOthersFromTheKernel) {
   std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
   scanner->release({GpuUuid("GPU-1")});
   until_unhealthy({"GPU-1"});
-  EXPECT_FALSE(source_.is_open());
+  source_.until_closed();
   std::ofstream(dir_.path("dev/kmsg"), std::ios::app)
       << "4,1,1,-;NVRM: Xid (PCI:0000:11:00): 79, somebody is resetting it\n"
       << "4,1,1,-;NVRM: Xid (PCI:0000:12:00): 48, usually left to the driver to tell of\n";

@@ -141,7 +141,7 @@ def main():
         check("/dev/nvidia0" in agent.open_nodes(), "the driver is open", str(agent.open_nodes()))
         agent.command("release", rows[0][1])
         until(lambda: not agent.open_nodes(), "letting go of a GPU closes every node")
-        check(not agent.devices()["gpus"][0]["health"]["healthy"], "unhealthy meanwhile")
+        until(lambda: not agent.devices()["gpus"][0]["health"]["healthy"], "unhealthy meanwhile")
         agent.command("resume")
         until(lambda: agent.devices()["gpus"][0]["health"]["healthy"], "healthy when taken up again")
         agent.command("release")

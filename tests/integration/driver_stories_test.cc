@@ -288,6 +288,7 @@ TEST_F(DriverStory, AReleaseHasNoFileOfTheDriverOpen) {
   EXPECT_THAT(maps(), HasSubstr("libnvidia-ml.so"));
   ASSERT_TRUE(agent_->signal(SIGUSR1));
   expect_allocatable(kGpu, 0);
+  expect_log("driver let go of on request");
   EXPECT_THAT(maps(), testing::Not(HasSubstr("libnvidia-ml.so")));
 }
 
