@@ -38,7 +38,8 @@ namespace {
 
 // How often what cannot be watched is looked at: files behind links, CDI
 // specifications, device nodes, the control socket.
-constexpr int kHousekeepingMs = 10'000;
+// With CDI it walks through the driver's files, which takes some 10 ms.
+constexpr int kHousekeepingMs = 30'000;
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
