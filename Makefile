@@ -7,6 +7,8 @@
 # What is built again and again is kept outside the checkout.
 export CCACHE_DIR ?= $(HOME)/.cache/tranche/ccache
 export CCACHE_BASEDIR := $(CURDIR)
+# Another checkout finds the same.
+export CCACHE_NOHASHDIR := true
 JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))

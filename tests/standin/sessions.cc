@@ -108,11 +108,13 @@ void Sessions::join() {
 }
 
 void Sessions::serve(PendingRegistration& registration) {
+  // Entered first: whoever sees the event may count on it.
+  const Result<Connected> entered = enter(registration);
   const Transcript::Number number = transcript_.begin({.kind = EventKind::kRegister,
                                                        .resource = registration.resource,
                                                        .endpoint = registration.endpoint,
                                                        .version = registration.version});
-  const Result<Connected> connected = connect(registration);
+  const Result<Connected> connected = entered ? connect(registration, *entered) : entered;
   const std::optional<std::string> refusal =
       connected ? std::nullopt : std::optional(connected.error().message);
   bool is_answered = false;
@@ -134,7 +136,7 @@ void Sessions::serve(PendingRegistration& registration) {
   end(client, why);
 }
 
-Result<Sessions::Connected> Sessions::connect(PendingRegistration& registration) {
+Result<Sessions::Connected> Sessions::enter(const PendingRegistration& registration) {
   if (Status checked = check_request(registration); !checked) return checked.error();
   const std::string socket = std::filesystem::path(options_.directory + "/" + registration.endpoint)
                                  .lexically_normal()
@@ -148,12 +150,17 @@ Result<Sessions::Connected> Sessions::connect(PendingRegistration& registration)
   }
   // close() may have been here before the client was in the list.
   if (is_closed_) connected.client->close();
-  if (Status opened = open(registration, connected); !opened) {
+  return connected;
+}
+
+Result<Sessions::Connected> Sessions::connect(PendingRegistration& registration,
+                                              const Connected& entered) {
+  if (Status opened = open(registration, entered); !opened) {
     const std::lock_guard lock(mutex_);
-    table_.drop(registration.resource, socket);
+    table_.drop(registration.resource, entered.client->socket());
     return opened.error();
   }
-  return connected;
+  return entered;
 }
 
 Status Sessions::open(PendingRegistration& registration, const Connected& connected) {

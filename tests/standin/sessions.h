@@ -70,7 +70,9 @@ class Sessions {
   };
 
   void serve(PendingRegistration& registration);
-  Result<Connected> connect(PendingRegistration& registration);
+  // Puts it into the table, then opens the connection.
+  Result<Connected> enter(const PendingRegistration& registration);
+  Result<Connected> connect(PendingRegistration& registration, const Connected& entered);
   Status open(PendingRegistration& registration, const Connected& connected);
   Result<PluginOptions> ask_options(PendingRegistration& registration, PluginClient& client);
   void take_list(const PluginClient& client, const std::vector<Device>& devices);
