@@ -82,11 +82,6 @@ void Sessions::release_stream_ends() {
   released_.notify_all();
 }
 
-void Sessions::wait_until_released() {
-  std::unique_lock lock(mutex_);
-  released_.wait(lock, [&] { return !holds_stream_ends_; });
-}
-
 void Sessions::close() {
   is_closed_ = true;
   release_stream_ends();
@@ -204,23 +199,32 @@ void Sessions::take_list(const PluginClient& client, const std::vector<Device>& 
   transcript_.add(std::move(received));
 }
 
+// Whom the kubelet takes for the client whose stream ended; not always it: see
+// client_table.h. mutex_ is held.
+std::shared_ptr<PluginClient> Sessions::take_from_table(const PluginClient& client) {
+  const auto entry = table_.find(client.resource(), client.socket());
+  if (!entry) return nullptr;
+  table_.drop(client.resource(), entry->socket);
+  return clients_.at(entry->client);
+}
+
 void Sessions::end(const PluginClient& client, const Error& why) {
   if (is_closed_) return;
   Event ended = event_of(EventKind::kListAndWatchEnded, client);
   ended.error = why.message;
-  transcript_.add(std::move(ended));
-  wait_until_released();
-  if (is_closed_) return;
-
   std::shared_ptr<PluginClient> disconnected;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto entry = table_.find(client.resource(), client.socket());
-    if (!entry) return;
-    table_.drop(client.resource(), entry->socket);
-    // Not always `client`: see client_table.h.
-    disconnected = clients_.at(entry->client);
+  std::unique_lock lock(mutex_);
+  if (holds_stream_ends_) {
+    transcript_.add(std::move(ended));
+    released_.wait(lock, [&] { return !holds_stream_ends_; });
+    disconnected = take_from_table(client);
+  } else {
+    // Taken first: whoever sees the event may count on it.
+    disconnected = take_from_table(client);
+    transcript_.add(std::move(ended));
   }
+  lock.unlock();
+  if (!disconnected || is_closed_) return;
   disconnected->disconnect();
   state_.update([&](NodeState& state) {
     disconnect_plugin(state, options_.version, disconnected->resource(), disconnected->socket(),

@@ -77,7 +77,7 @@ class Sessions {
   Result<PluginOptions> ask_options(PendingRegistration& registration, PluginClient& client);
   void take_list(const PluginClient& client, const std::vector<Device>& devices);
   void end(const PluginClient& client, const Error& why);
-  void wait_until_released();
+  std::shared_ptr<PluginClient> take_from_table(const PluginClient& client);
 
   const SessionOptions options_;
   GuardedState& state_;
