@@ -12,6 +12,8 @@
 namespace tranche::sim::layout {
 
 using nvml::abi::Device;
+using nvml::abi::GpuInstanceProfileInfoV2;
+using nvml::abi::kGpuInstanceProfileInfoV2;
 using nvml::abi::Return;
 
 // What the older forms of nvmlDeviceGetPciInfo fill; the first one ends before
@@ -55,25 +57,6 @@ struct ProcessUtilizationSample {
   unsigned decoder;
 };
 static_assert(sizeof(ProcessUtilizationSample) == 32);
-
-struct GpuInstanceProfileInfoV2 {
-  unsigned version;
-  unsigned id;
-  unsigned is_p2p_supported;
-  unsigned slices;
-  unsigned instances;
-  unsigned multiprocessors;
-  unsigned copy_engines;
-  unsigned decoders;
-  unsigned encoders;
-  unsigned jpegs;
-  unsigned ofas;
-  unsigned long long memory_mib;
-  char name[96];
-};
-static_assert(sizeof(GpuInstanceProfileInfoV2) == 152 &&
-              offsetof(GpuInstanceProfileInfoV2, name) == 56);
-inline constexpr unsigned kGpuInstanceProfileInfoV2 = 0x02000098;
 
 struct GpuInstanceProfileInfoV3 {
   unsigned version;

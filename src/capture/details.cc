@@ -16,24 +16,6 @@ constexpr unsigned kFieldNvLinkSpeed = 164;
 constexpr int kVolatile = 0;
 constexpr int kAggregate = 1;
 
-// With the profile's name, from R510 on.
-struct NamedProfileInfo {
-  unsigned version = 0x02000098;
-  unsigned id = 0;
-  unsigned is_p2p_supported = 0;
-  unsigned slices = 0;
-  unsigned instances = 0;
-  unsigned multiprocessors = 0;
-  unsigned copy_engines = 0;
-  unsigned decoders = 0;
-  unsigned encoders = 0;
-  unsigned jpegs = 0;
-  unsigned ofas = 0;
-  unsigned long long memory_mib = 0;
-  char name[96] = {};
-};
-static_assert(sizeof(NamedProfileInfo) == 152);
-
 class Details {
  public:
   Details(const nvml::Session& session, abi::Device gpu, CapturedGpu& captured)
@@ -191,8 +173,7 @@ class Details {
 
   void read_profiles() {
     for (unsigned argument = 0; argument < abi::kGpuInstanceProfiles; ++argument) {
-      NamedProfileInfo info{};
-      info.version = 0x02000098;
+      abi::GpuInstanceProfileInfoV2 info{.version = abi::kGpuInstanceProfileInfoV2};
       if (!call("nvmlDeviceGetGpuInstanceProfileInfoV", argument, &info)) continue;
       std::string name = info.name;
       if (name.starts_with("MIG ")) name = name.substr(4);

@@ -202,6 +202,26 @@ struct GpuInstanceProfileInfo {
 static_assert(sizeof(GpuInstanceProfileInfo) == 48 &&
               offsetof(GpuInstanceProfileInfo, memory_mib) == 40);
 
+// With the profile's name, from R510 on.
+inline constexpr unsigned kGpuInstanceProfileInfoV2 = 0x02000098;
+struct GpuInstanceProfileInfoV2 {
+  unsigned version;
+  unsigned id;
+  unsigned is_p2p_supported;
+  unsigned slices;
+  unsigned instances;
+  unsigned multiprocessors;
+  unsigned copy_engines;
+  unsigned decoders;
+  unsigned encoders;
+  unsigned jpegs;
+  unsigned ofas;
+  unsigned long long memory_mib;
+  char name[96];
+};
+static_assert(sizeof(GpuInstanceProfileInfoV2) == 152 &&
+              offsetof(GpuInstanceProfileInfoV2, name) == 56);
+
 struct GpuInstanceInfo {
   Device device;
   unsigned id;
