@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of the API server, small: paths in, JSON out."""
+import http.client
+import json
+import ssl
+import urllib.parse
+
+from .layout import NODE_ADDRESS
+
+
+class ApiError(Exception):
+    def __init__(self, status, message):
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+class Api:
+    """Thread-safe: each request has its own connection."""
+
+    def __init__(self, layout, address=NODE_ADDRESS):
+        self.address = address
+        self.tls = ssl.create_default_context(cafile=str(layout.certificate("ca")))
+        self.tls.load_cert_chain(layout.certificate("admin"), layout.key("admin"))
+
+    def open(self, method, path, body=None, content_type="application/json", timeout=30):
+        connection = http.client.HTTPSConnection(self.address, 443, context=self.tls, timeout=timeout)
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+        headers = {"Content-Type": content_type} if body is not None else {}
+        connection.request(method, path, body, headers)
+        response = connection.getresponse()
+        if response.status >= 300:
+            text = response.read().decode(errors="replace")
+            connection.close()
+            raise ApiError(response.status, message_of(text))
+        return connection, response
+
+    def text(self, method, path, body=None, **options):
+        connection, response = self.open(method, path, body, **options)
+        try:
+            return response.read().decode(errors="replace")
+        finally:
+            connection.close()
+
+    def get(self, path, **query):
+        if query:
+            path += "?" + urllib.parse.urlencode(query)
+        return json.loads(self.text("GET", path))
+
+    def create(self, path, body):
+        return json.loads(self.text("POST", path, body))
+
+    def merge(self, path, body):
+        return json.loads(self.text("PATCH", path, body,
+                                    content_type="application/merge-patch+json"))
+
+    def delete(self, path, grace_seconds=0):
+        """True if it was there."""
+        try:
+            self.text("DELETE", path, {"gracePeriodSeconds": grace_seconds})
+        except ApiError as error:
+            if error.status == 404:
+                return False
+            raise
+        return True
+
+    def watch(self, path, **query):
+        """Yields (type, object) until the server ends it or the caller stops."""
+        query = urllib.parse.urlencode({**query, "watch": "true"})
+        connection, response = self.open("GET", f"{path}?{query}", timeout=None)
+        try:
+            for line in response:
+                event = json.loads(line)
+                yield event["type"], event["object"]
+        finally:
+            connection.close()
+
+
+def message_of(text):
+    try:
+        return json.loads(text)["message"]
+    except (ValueError, KeyError, TypeError):
+        return text

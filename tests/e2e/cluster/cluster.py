@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A one-node Kubernetes: up, down, and something run inside."""
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from . import certificates, cgroups, configuration, images
+from .api import Api, ApiError
+from .layout import CONTAINERD_SOCKET, NODE_NAME, Layout
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE.parent / "programs" / "build"
+PROGRAMS = ("kubernetes", "containerd", "runc", "cni", "pods")
+# The kubelet sets these for the whole machine, whatever namespace it is in.
+SYSCTLS = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
+           "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes")
+PATIENCE = 120
+
+
+class ClusterError(Exception):
+    pass
+
+
+def built_programs(names=PROGRAMS):
+    """Their folders, by name; built if need be, which is told on standard error."""
+    done = subprocess.run([str(BUILD), *names], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise ClusterError("the cluster's programs could not be built; the messages are above")
+    return dict(zip(names, done.stdout.split()))
+
+
+def until(condition, what, patience=PATIENCE):
+    """Waits for a condition and returns its value; `what` is for the message."""
+    end = time.monotonic() + patience
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise ClusterError(f"{what}: not within {patience} s")
+        time.sleep(0.02)
+
+
+class Cluster:
+    def __init__(self, state, programs=None):
+        self.layout = Layout(pathlib.Path(state).resolve())
+        self.programs = programs
+        self.api = None
+
+    # Start and stop.
+
+    def up(self, kubelet_changes=None, default_runtime="runc"):
+        """From an empty state, or from that of a cluster that was taken down: a reboot."""
+        if self.pid():
+            raise ClusterError(f"a cluster is running in {self.layout.state}; take it down first")
+        self.programs = self.programs or built_programs()
+        self.layout.make_folders()
+        certificates.make(self.layout)
+        configuration.write(self.layout, self.programs, kubelet_changes or {}, default_runtime)
+        images.make(self.layout, self.programs)
+        cgroups.make(self.layout.cgroup)
+        self._save_sysctls()
+        self._start_node()
+        try:
+            self._boot()
+        except ClusterError as error:
+            raise ClusterError(f"{error}. The logs are in {self.layout.logs}") from error
+        return self
+
+    def _start_node(self):
+        self.layout.pid_file.unlink(missing_ok=True)
+        with open(self.layout.logs / "node.log", "ab") as log:
+            # It outlives us: `up` and `down` are separate commands.
+            subprocess.Popen(
+                ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child=KILL",
+                 "--propagation", "private", "python3", str(HERE / "node.py"), str(self.layout.state)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        until(self.layout.pid_file.exists, "the node's first process", 10)
+
+    def _boot(self):
+        self.start("etcd")
+        self.start("containerd")
+        self.connect()
+        self.until_answers("127.0.0.1", 2379, "etcd")
+        self.start("kube-apiserver")
+        until(lambda: self.inside("ctr", "version").returncode == 0, "containerd")
+        for archive in sorted(self.layout.images.glob("*.tar")):
+            self.import_image(archive)
+        until(self.api_is_ready, "kube-apiserver")
+        for name in ("kubelet", "kube-controller-manager", "kube-scheduler"):
+            self.start(name)
+        until(self.node_is_ready, "the node's condition Ready")
+        until(self.has_service_account, "the default service account (kube-controller-manager)")
+        self.until_answers("127.0.0.1", 10259, "kube-scheduler")
+
+    def down(self, purge=False):
+        """Ends everything. Without purge the disk stays, as after a loss of power."""
+        pid = self.pid()
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            until(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of process {pid}", 30)
+        self.layout.pid_file.unlink(missing_ok=True)
+        self.layout.control_socket.unlink(missing_ok=True)
+        cgroups.remove(self.layout.cgroup)
+        self._restore_sysctls()
+        if purge:
+            shutil.rmtree(self.layout.state, ignore_errors=False)
+
+    def _save_sysctls(self):
+        file = self.layout.etc / "sysctls.json"
+        if not file.exists():
+            file.write_text(json.dumps({
+                name: pathlib.Path("/proc/sys", name).read_text() for name in SYSCTLS}))
+
+    def _restore_sysctls(self):
+        file = self.layout.etc / "sysctls.json"
+        if not file.exists():
+            return
+        for name, value in json.loads(file.read_text()).items():
+            path = pathlib.Path("/proc/sys", name)
+            if path.read_text() != value:
+                path.write_text(value)
+        file.unlink()
+
+    # The node.
+
+    def pid(self):
+        """Of the node's pid 1, or None."""
+        try:
+            pid = int(self.layout.pid_file.read_text())
+            command = pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+        except (FileNotFoundError, ProcessLookupError, ValueError):
+            return None
+        return pid if str(self.layout.state) in command else None
+
+    def connect(self):
+        """Puts this thread, and those it starts, into the node's network, and makes a client."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open(f"/proc/{self.pid()}/ns/net", "rb") as namespace:
+            if libc.setns(namespace.fileno(), 0) != 0:
+                raise OSError(ctypes.get_errno(), "entering the node's network")
+        self.programs = self.programs or json.loads(self.layout.programs_file.read_text())
+        self.api = Api(self.layout)
+        return self
+
+    def command_inside(self, *words):
+        """The command line that runs `words` on the node."""
+        path = ":".join([*self.programs.values(), "/usr/sbin:/usr/bin:/sbin:/bin"])
+        return ["nsenter", "--target", str(self.pid()), "--mount", "--net", "--pid", "--",
+                "/usr/bin/env", f"PATH={path}", f"KUBECONFIG={self.layout.kubeconfig('admin')}",
+                f"CONTAINERD_ADDRESS={CONTAINERD_SOCKET}", "CONTAINERD_NAMESPACE=k8s.io", *map(str, words)]
+
+    def inside(self, *words, **options):
+        """Runs a command on the node, and returns when it has ended."""
+        return subprocess.run(self.command_inside(*words), capture_output=True, text=True, **options)
+
+    def checked(self, *words, **options):
+        done = self.inside(*words, **options)
+        if done.returncode != 0:
+            raise ClusterError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n"
+                               f"{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def path(self, path):
+        """A path on the node, as seen from outside."""
+        return pathlib.Path(f"/proc/{self.pid()}/root{path}")
+
+    def import_image(self, archive):
+        self.checked("ctr", "images", "import", archive)
+
+    # Daemons.
+
+    def _command(self, verb, name):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(self.layout.control_socket))
+            with connection.makefile("rw") as stream:
+                stream.write(f"{verb} {name}\n")
+                stream.flush()
+                answer = stream.readline().strip()
+        if answer != "ok":
+            raise ClusterError(f"{verb} {name}: {answer or 'no answer from the node'}")
+
+    def start(self, name):
+        self._command("start", name)
+
+    def stop(self, name):
+        self._command("stop", name)
+
+    def kill(self, name):
+        self._command("kill", name)
+
+    # Conditions.
+
+    def until_answers(self, address, port, what):
+        def answers():
+            try:
+                socket.create_connection((address, port), timeout=1).close()
+                return True
+            except OSError:
+                return False
+        until(answers, what)
+
+    def api_is_ready(self):
+        try:
+            return self.api.text("GET", "/readyz") == "ok"
+        except (OSError, ApiError):
+            return False
+
+    def node_is_ready(self):
+        try:
+            node = self.api.get(f"/api/v1/nodes/{NODE_NAME}")
+        except (OSError, ApiError):
+            return False
+        return any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+
+    def has_service_account(self):
+        try:
+            return self.api.get("/api/v1/namespaces/default/serviceaccounts/default")
+        except ApiError:
+            return False
