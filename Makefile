@@ -13,12 +13,13 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test build lint analyze format asan tsan fuzz bench clean
+.PHONY: help run test e2e build lint analyze format asan tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run     a simulated node with eight GPUs, in the terminal'
 	@echo 'make test    build everything and run every test'
+	@echo 'make e2e     the stories on a real Kubernetes, as root; part of make test'
 	@echo 'make build   the release binary: build/tranche-device-plugin'
 	@echo 'make lint    formatting, clang-tidy, and who may include whom'
 	@echo 'make asan    the tests under AddressSanitizer and UBSan'
@@ -43,6 +44,13 @@ run:
 test:
 	$(call compile,dev)
 	@ctest --preset dev -j $(TEST_JOBS)
+	@$(MAKE) --no-print-directory e2e
+
+# On a real Kubernetes; STORIES="name ..." runs only those.
+e2e:
+	@tools/install-deps e2e
+	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin)
+	@tests/e2e/run $(STORIES)
 
 build:
 	$(call compile,release,tranche-device-plugin)

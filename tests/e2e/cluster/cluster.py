@@ -79,7 +79,7 @@ class Cluster:
             # It outlives us: `up` and `down` are separate commands.
             subprocess.Popen(
                 ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child=KILL",
-                 "--propagation", "private", "python3", str(HERE / "node.py"), str(self.layout.state)],
+                 "--propagation", "private", "python3", "-B", str(HERE / "node.py"), str(self.layout.state)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         until(self.layout.pid_file.exists, "the node's first process", 10)
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device plugin as a plain process on the node."""
+import json
+import os
+import signal
+import subprocess
+
+from cluster.cluster import until
+
+from .gpus import DRIVER_ROOT
+
+
+class PluginProcess:
+    """Any plugin. Its log is one file over all its lives."""
+
+    def __init__(self, cluster, program, flags=(), environment=None, name="agent"):
+        self.cluster = cluster
+        self.words = ["/usr/bin/env", *(f"{k}={v}" for k, v in (environment or {}).items()),
+                      str(program), *flags]
+        self.log_path = cluster.layout.logs / f"{name}.log"
+        self.process = None
+
+    def start(self):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(self.cluster.command_inside(*self.words),
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return self
+
+    def signal(self, number):
+        """nsenter forks; the plugin is its child."""
+        children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
+        def child():
+            try:
+                with open(children, encoding="ascii") as file:
+                    return file.read().split()
+            except FileNotFoundError:
+                return ["ended"]
+        pid = until(child, "the plugin's process", 10)[0]
+        if pid != "ended":
+            os.kill(int(pid), number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait(30)
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+            self.process.wait(30)
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def until_logged(self, text):
+        until(lambda: text in self.log(), f"'{text}' in {self.log_path}", 30)
+
+
+class Agent(PluginProcess):
+    """Ours, on the simulated driver."""
+
+    def __init__(self, cluster, program, flags=()):
+        self.node_flags = [f"--driver-root={DRIVER_ROOT}", f"--driver-root-ctr-path={DRIVER_ROOT}",
+                           f"--host-root={DRIVER_ROOT}"]
+        self.program = program
+        super().__init__(cluster, program, [*self.node_flags, *flags])
+
+    def command(self, *words):
+        return self.cluster.checked(self.program, *words, *self.node_flags)
+
+    def devices(self):
+        return json.loads(self.command("devices", "-o", "json"))

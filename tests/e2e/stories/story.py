@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every story has: a cluster, simulated GPUs, an agent, and pods."""
+import os
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+from cluster.api import ApiError
+from cluster.cluster import Cluster, ClusterError, built_programs, until
+from cluster.layout import NODE_NAME
+
+from .agent import Agent
+from .gpus import Gpus
+from .pods import parse_view, pod
+
+GPU = "nvidia.com/gpu"
+PODS = "/api/v1/namespaces/default/pods"
+NODE = f"/api/v1/nodes/{NODE_NAME}"
+BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"])
+AGENT = BUILD / "src/apps/tranche-device-plugin"
+SIM = next(BUILD.glob("sim/**/tranche-sim"))
+LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
+
+
+class Story(unittest.TestCase):
+    """The stories of a class share a cluster, and each begins on an empty node.
+
+    A class that needs another kubelet or runtime says so in `kubelet_changes`
+    and `default_runtime`; classes with equal needs share one cluster.
+    """
+    kubelet_changes = {}
+    default_runtime = "runc"
+    shared = None  # (needs, cluster)
+
+    @classmethod
+    def setUpClass(cls):
+        needs = (repr(cls.kubelet_changes), cls.default_runtime)
+        if Story.shared and Story.shared[0] != needs:
+            end_shared_cluster()
+        if not Story.shared:
+            state = tempfile.mkdtemp(prefix="tranche-e2e-")
+            cluster = Cluster(state, built_programs())
+            Story.shared = (needs, cluster)
+            cls.prepare(cluster)
+            cluster.up(cls.kubelet_changes, cls.default_runtime)
+        cls.cluster = Story.shared[1]
+
+    @classmethod
+    def prepare(cls, cluster):
+        """Before the cluster starts; for what must be on its disk by then."""
+
+    def setUp(self):
+        self.plugins = []
+        self.addCleanup(self.clear)
+
+    def clear(self):
+        """Keeps the logs of a story that failed, and empties the node."""
+        failed = self._outcome.result is not None and any(
+            test is self for test, _ in self._outcome.result.failures + self._outcome.result.errors)
+        errors = getattr(self._outcome, "errors", [])
+        if failed or any(error for _, error in errors if error):
+            self.keep_logs()
+        for plugin in self.plugins:
+            plugin.stop()
+        self.delete_all_pods()
+
+    def keep_logs(self):
+        target = LOGS / self.id().split("stories.")[-1]
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(self.cluster.layout.logs, target, ignore_dangling_symlinks=True)
+        for what in ("pods", "events", f"nodes/{NODE_NAME}"):
+            done = self.cluster.inside("kubectl", "get", "-o", "yaml", *what.split("/"))
+            (target / f"{what.split('/')[0]}.yaml").write_text(done.stdout + done.stderr)
+        print(f"\nLogs of {self.id()}: {target}", flush=True)
+
+    # The node.
+
+    def gpus(self, world):
+        return Gpus(self.cluster, SIM, world)
+
+    def agent(self, *flags):
+        agent = Agent(self.cluster, AGENT, flags)
+        self.plugins.append(agent)
+        return agent.start()
+
+    def offered(self, resource=GPU):
+        """(allocatable, capacity) as the API has it, or None."""
+        status = self.cluster.api.get(NODE)["status"]
+        if resource not in status["capacity"]:
+            return None
+        return int(status["allocatable"][resource]), int(status["capacity"][resource])
+
+    def until_offered(self, allocatable, resource=GPU, capacity=None):
+        wanted = (allocatable, allocatable if capacity is None else capacity)
+        try:
+            until(lambda: self.offered(resource) == wanted, "", 30)
+        except ClusterError:
+            self.fail(f"{resource}: allocatable and capacity are {self.offered(resource)}, not {wanted}")
+
+    # Pods.
+
+    def create(self, manifest):
+        return self.cluster.api.create(PODS, manifest)
+
+    def get(self, name):
+        return self.cluster.api.get(f"{PODS}/{name}")
+
+    def phase(self, name):
+        return self.get(name)["status"].get("phase")
+
+    def until_phase(self, name, *phases):
+        """The pod, once it is in one of the phases; an end that was not asked for is a failure."""
+        def there():
+            found = self.get(name)
+            phase = found["status"].get("phase")
+            if phase in phases:
+                return found
+            if phase in ("Failed", "Succeeded"):
+                self.fail(f"pod {name} is {phase}, not {'/'.join(phases)}: {found['status']}\n"
+                          f"{self.output(name)}")
+            return None
+        try:
+            return until(there, "", 60)
+        except ClusterError:
+            self.fail(f"pod {name} is not {'/'.join(phases)} but: {self.get(name)['status']}")
+
+    def output(self, name):
+        try:
+            return self.cluster.api.text("GET", f"{PODS}/{name}/log")
+        except ApiError as error:
+            return f"(no output: {error})"
+
+    def view(self, name):
+        """What the pod told of itself."""
+        def complete():
+            text = self.output(name)
+            return text if text.rstrip().endswith("done") else None
+        self.until_phase(name, "Running", "Succeeded")
+        return parse_view(until(complete, f"the output of pod {name}", 30))
+
+    def run_pod(self, name, count=1, resource=GPU, **options):
+        """Creates a pod, waits until it has looked around, and returns what it saw."""
+        self.create(pod(name, {resource: count} if count else {}, **options))
+        return self.view(name)
+
+    def delete_pod(self, name, wait=True):
+        self.cluster.api.delete(f"{PODS}/{name}")
+        if wait:
+            until(lambda: not self.exists(name), f"the end of pod {name}", 30)
+
+    def exists(self, name):
+        try:
+            return self.get(name)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def delete_all_pods(self):
+        self.cluster.api.text("DELETE", PODS, {"gracePeriodSeconds": 0})
+        until(lambda: not self.cluster.api.get(PODS)["items"], "the end of all pods", 60)
+
+
+def end_shared_cluster():
+    if Story.shared:
+        Story.shared[1].down(purge=True)
+        Story.shared = None
