@@ -5,8 +5,6 @@ import resource
 
 from .layout import CONTAINERD_SOCKET, NODE_ADDRESS, PAUSE_IMAGE, POD_RANGE
 
-CGROUP_V1_LIMIT_OFF = {"failCgroupV1": False}
-
 
 def kubeconfig(layout, name):
     return {
@@ -40,6 +38,7 @@ def kubelet(layout, changes):
         "makeIPTablesUtilChains": False,  # there is no iptables
         "maxOpenFiles": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
         "nodeStatusUpdateFrequency": "1s",  # what plugins offer is seen after 1 s, not 10 s
+        "syncFrequency": "2s",  # a changed ConfigMap reaches its pods after 2 s, not 60 s
         # A full disk of the machine is not what is tested.
         "evictionHard": {"memory.available": "1Mi", "nodefs.available": "0%", "imagefs.available": "0%",
                          "nodefs.inodesFree": "0%", "imagefs.inodesFree": "0%"},

@@ -12,12 +12,12 @@ from cluster.layout import NODE_NAME
 
 from .agent import Agent
 from .gpus import Gpus
-from .pods import parse_view, pod
+from .pods import LOOK_AROUND, parse_view, pod
 
 GPU = "nvidia.com/gpu"
 PODS = "/api/v1/namespaces/default/pods"
 NODE = f"/api/v1/nodes/{NODE_NAME}"
-BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"])
+BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"]).resolve()
 AGENT = BUILD / "src/apps/tranche-device-plugin"
 SIM = next(BUILD.glob("sim/**/tranche-sim"))
 LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
@@ -64,6 +64,8 @@ class Story(unittest.TestCase):
         for plugin in self.plugins:
             plugin.stop()
         self.delete_all_pods()
+        # The next story must not take this one's offer for its own.
+        until(lambda: not any(self.offers().values()), "the end of what was offered", 30)
 
     def keep_logs(self):
         target = LOGS / self.id().split("stories.")[-1]
@@ -90,6 +92,11 @@ class Story(unittest.TestCase):
         if resource not in status["capacity"]:
             return None
         return int(status["allocatable"][resource]), int(status["capacity"][resource])
+
+    def offers(self):
+        """{resource: allocatable} of all that plugins offer, or have offered."""
+        return {name: int(count) for name, count in self.cluster.api.get(NODE)["status"]["allocatable"].items()
+                if "/" in name}
 
     def until_offered(self, allocatable, resource=GPU, capacity=None):
         wanted = (allocatable, allocatable if capacity is None else capacity)
@@ -139,9 +146,23 @@ class Story(unittest.TestCase):
         self.until_phase(name, "Running", "Succeeded")
         return parse_view(until(complete, f"the output of pod {name}", 30))
 
+    def look_again(self, name):
+        """What a running pod sees now."""
+        return parse_view(self.cluster.checked("kubectl", "exec", name, "--", "sh", "-c", LOOK_AROUND))
+
+    def unschedulable(self, name):
+        """The scheduler's reason, or None."""
+        for condition in self.get(name)["status"].get("conditions", []):
+            if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                return condition["message"]
+        return None
+
+    def pod(self, name, count=1, resource=GPU, **options):
+        return pod(name, {resource: count} if count else {}, **options)
+
     def run_pod(self, name, count=1, resource=GPU, **options):
         """Creates a pod, waits until it has looked around, and returns what it saw."""
-        self.create(pod(name, {resource: count} if count else {}, **options))
+        self.create(self.pod(name, count, resource, **options))
         return self.view(name)
 
     def delete_pod(self, name, wait=True):
