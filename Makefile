@@ -13,13 +13,14 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test build lint analyze format asan tsan fuzz bench clean
+.PHONY: help run test build image lint analyze format asan tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run     a simulated node with eight GPUs, in the terminal'
 	@echo 'make test    build everything and run every test'
 	@echo 'make build   the release binary: build/tranche-device-plugin'
+	@echo 'make image   its container image: build/tranche-device-plugin-image.tar'
 	@echo 'make lint    formatting, clang-tidy, and who may include whom'
 	@echo 'make asan    the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan    the tests without gRPC under ThreadSanitizer'
@@ -48,6 +49,11 @@ build:
 	$(call compile,release,tranche-device-plugin)
 	@strip -o build/tranche-device-plugin build/release/src/apps/tranche-device-plugin
 	@tools/check_binary.py build/tranche-device-plugin
+
+# IMAGE=name or IMAGE=name:tag gives it another name.
+image: build
+	@deploy/image/make_image.py build/tranche-device-plugin \
+	  build/tranche-device-plugin-image.tar $(if $(IMAGE),--name $(IMAGE))
 
 lint:
 	@tools/install-deps lint
