@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test build image lint analyze format asan tsan fuzz bench clean
+.PHONY: help run test build image manifests lint analyze format asan tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make bench   speed and memory against the smallest possible server'
 	@echo "make analyze clang's static analyzer; takes long"
 	@echo 'make format  put every file into the format that lint checks'
+	@echo 'make manifests   deploy/manifests again, from the Helm chart; needs helm'
 
 # $(call compile,preset,targets): configures once, then builds what changed, all
 # where no target is named.
@@ -54,6 +55,9 @@ build:
 image: build
 	@deploy/image/make_image.py build/tranche-device-plugin \
 	  build/tranche-device-plugin-image.tar $(if $(IMAGE),--name $(IMAGE))
+
+manifests:
+	@deploy/manifests/generate
 
 lint:
 	@tools/install-deps lint
