@@ -4,9 +4,12 @@
 
 chart_test.py PROGRAM: the built tranche-device-plugin, whose flags the chart is held to.
 """
+import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import helm_cli
@@ -151,6 +154,21 @@ class Chart(unittest.TestCase):
                           "matchLabels")
         self.assertEqual(plain, renamed)
         self.assertIn("component: device-plugin", plain)
+
+    def test_notes_render(self):
+        # Helm shows them at installation only, and so fails there only.
+        with tempfile.TemporaryDirectory() as folder:
+            chart = pathlib.Path(folder, "chart")
+            shutil.copytree(helm_cli.CHART, chart)
+            notes = (chart / "templates" / "NOTES.txt").read_text()
+            (chart / "templates" / "shown.yaml").write_text(
+                '{{- define "notes" -}}\n' + notes + '\n{{- end }}\n'
+                'notes: {{ include "notes" . | toJson }}\n')
+            for values, words in (({}, "set runtimeClassName"),
+                                  ({"config": {"map": {"a": ""}}}, "check-config")):
+                shown = helm_cli.run("template", "t", chart, "--show-only", "templates/shown.yaml",
+                                     values=values)
+                self.assertIn(words, shown)
 
     def test_reaches_no_api_server(self):
         rendered = render()
