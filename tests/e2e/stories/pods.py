@@ -63,7 +63,8 @@ def parse_view(text):
 
 def pod(name, limits=None, script="", stays=True, **spec):
     """A pod that looks around, then runs `script`, and then stays or ends."""
-    tail = "\nexec sleep 1000000" if stays else ""
+    # The first process of a container ignores signals that it does not handle.
+    tail = "\ntrap 'exit 0' TERM\nsleep 1000000 & wait" if stays else ""
     container = {
         "name": "main", "image": BUSYBOX_IMAGE,
         "command": ["sh", "-c", LOOK_AROUND + script + tail],
@@ -72,7 +73,7 @@ def pod(name, limits=None, script="", stays=True, **spec):
     container.update(spec.pop("container", {}))
     return {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **spec.pop("metadata", {})},
-        "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+        "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
                  "automountServiceAccountToken": False, "enableServiceLinks": False,
                  "dnsPolicy": "Default", "containers": [container], **spec},
     }

@@ -179,7 +179,7 @@ class Story(unittest.TestCase):
             raise
 
     def delete_all_pods(self):
-        self.cluster.api.text("DELETE", PODS, {"gracePeriodSeconds": 0})
+        self.cluster.api.text("DELETE", PODS, {"gracePeriodSeconds": 1})
         until(lambda: not self.cluster.api.get(PODS)["items"], "the end of all pods", 60)
 
 
