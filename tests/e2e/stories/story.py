@@ -148,7 +148,10 @@ class Story(unittest.TestCase):
 
     def look_again(self, name):
         """What a running pod sees now."""
-        return parse_view(self.cluster.checked("kubectl", "exec", name, "--", "sh", "-c", LOOK_AROUND))
+        def seen():  # a kubelet that has just come may not listen yet
+            done = self.cluster.inside("kubectl", "exec", name, "--", "sh", "-c", LOOK_AROUND)
+            return done.stdout if done.returncode == 0 else None
+        return parse_view(until(seen, f"a command in pod {name}", 30))
 
     def unschedulable(self, name):
         """The scheduler's reason, or None."""
