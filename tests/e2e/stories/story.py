@@ -12,7 +12,7 @@ from cluster.layout import NODE_NAME
 
 from .agent import Agent
 from .gpus import Gpus
-from .pods import parse_view, pod
+from .pods import DONE, LOOK_AROUND, parse_view, pod
 
 GPU = "nvidia.com/gpu"
 PODS = "/api/v1/namespaces/default/pods"
@@ -64,6 +64,9 @@ class Story(unittest.TestCase):
         for plugin in self.plugins:
             plugin.stop()
         self.delete_all_pods()
+        self.until_nothing_is_offered()
+        # What an agent remembers of GPUs and tells the runtime is no matter of the next story.
+        self.cluster.checked("sh", "-c", "rm -rf /var/lib/kubelet/device-plugins/tranche /var/run/cdi/*")
 
     def keep_logs(self):
         target = LOGS / self.id().split("stories.")[-1]
@@ -98,6 +101,13 @@ class Story(unittest.TestCase):
         except ClusterError:
             self.fail(f"{resource}: allocatable and capacity are {self.offered(resource)}, not {wanted}")
 
+    def until_nothing_is_offered(self):
+        """The kubelet has seen that the plugins are gone, and the API says so."""
+        def nothing():
+            allocatable = self.cluster.api.get(NODE)["status"]["allocatable"]
+            return not any("/" in name and count != "0" for name, count in allocatable.items())
+        until(nothing, "the end of what plugins offered", 30)
+
     # Pods.
 
     def create(self, manifest):
@@ -125,19 +135,23 @@ class Story(unittest.TestCase):
         except ClusterError:
             self.fail(f"pod {name} is not {'/'.join(phases)} but: {self.get(name)['status']}")
 
-    def output(self, name):
+    def output(self, name, container="main"):
         try:
-            return self.cluster.api.text("GET", f"{PODS}/{name}/log")
+            return self.cluster.api.text("GET", f"{PODS}/{name}/log?container={container}")
         except ApiError as error:
             return f"(no output: {error})"
 
-    def view(self, name):
-        """What the pod told of itself."""
+    def view(self, name, container="main"):
+        """What a container of the pod told of itself."""
         def complete():
-            text = self.output(name)
+            text = self.output(name, container)
             return text if text.rstrip().endswith("done") else None
         self.until_phase(name, "Running", "Succeeded")
         return parse_view(until(complete, f"the output of pod {name}", 30))
+
+    def look_again(self, name):
+        """What the pod sees by now."""
+        return parse_view(self.cluster.checked("kubectl", "exec", name, "--", "sh", "-c", LOOK_AROUND + DONE))
 
     def run_pod(self, name, count=1, resource=GPU, **options):
         """Creates a pod, waits until it has looked around, and returns what it saw."""
