@@ -61,17 +61,19 @@ class Gpus:
         return sorted(found, key=lambda uuid: int(found[uuid]))
 
     def mig_devices(self):
-        caps = dict(line.split() for line in
-                    (self.root / "proc/driver/nvidia-caps/mig-minors").read_text().splitlines())
+        instance = re.compile(r' +- \{gi: "?([^",]+)"?, id: (\d+), .* ci: (.*)\}')
+        part = re.compile(r"id: (\d+), start: \d+, index: (\d+), uuid: (\S+?)\}")
+        minors = (self.root / "proc/driver/nvidia-caps/mig-minors").read_text().splitlines()
+        caps = {name: int(minor) for name, minor in map(str.split, minors)}
         found = []
         for line in self.run("state", "--root", self.root).splitlines():
             if match := re.match(r"    minor: (\d+)", line):
                 gpu = int(match[1])
-            elif match := re.match(r"        - \{gi: (\S+), id: (\d+), start: \d+, ci: (.*)\}", line):
-                profile, instance, parts = match.groups()
-                for ci, index, uuid in re.findall(r"id: (\d+), start: \d+, index: (\d+), uuid: (\S+?)\}", parts):
-                    paths = (f"gpu{gpu}/gi{instance}/access", f"gpu{gpu}/gi{instance}/ci{ci}/access")
-                    found.append(MigDevice(uuid, profile, gpu, int(index), tuple(int(caps[p]) for p in paths)))
+            elif match := instance.match(line):
+                profile, gi, parts = match.groups()
+                for ci, index, uuid in part.findall(parts):
+                    paths = (f"gpu{gpu}/gi{gi}/access", f"gpu{gpu}/gi{gi}/ci{ci}/access")
+                    found.append(MigDevice(uuid, profile, gpu, int(index), tuple(caps[p] for p in paths)))
         return found
 
     def major(self, name):

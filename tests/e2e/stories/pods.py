@@ -33,6 +33,10 @@ class View:
     cpus: str = ""
     told: dict = dataclasses.field(default_factory=dict)  # what a story asked for besides
 
+    def visible(self):
+        """The devices that the variable for NVIDIA's runtime names."""
+        return self.env["NVIDIA_VISIBLE_DEVICES"].split(",")
+
     def opens(self):
         return sorted(path for path, how in self.nodes.items() if how == "opens")
 

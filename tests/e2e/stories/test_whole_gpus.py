@@ -9,23 +9,19 @@ EVERY_MINOR = list(range(8))
 DOUBLY_LINKED = [{0, 3}, {0, 4}, {1, 2}, {1, 5}, {2, 3}, {4, 7}, {5, 6}, {6, 7}]
 
 
-def visible(view):
-    return view.env["NVIDIA_VISIBLE_DEVICES"].split(",")
-
-
 class WholeGpus(Story):
     def minors(self, view, gpus):
         """Of the GPUs that the variable names."""
-        return [gpus.uuids().index(uuid) for uuid in visible(view)]
+        return [gpus.uuids().index(uuid) for uuid in view.visible()]
 
     def test_the_variable_names_exactly_the_gpus_asked_for(self):
         gpus = self.gpus("dgx-a100")
         self.agent()
         self.until_offered(8)
         first, second = self.run_pod("one", 1), self.run_pod("three", 3)
-        self.assertEqual((len(visible(first)), len(visible(second))), (1, 3))
-        self.assertEqual(len(set(visible(first) + visible(second))), 4)
-        self.assertLessEqual(set(visible(first) + visible(second)), set(gpus.uuids()))
+        self.assertEqual((len(first.visible()), len(second.visible())), (1, 3))
+        self.assertEqual(len(set(first.visible() + second.visible())), 4)
+        self.assertLessEqual(set(first.visible() + second.visible()), set(gpus.uuids()))
 
     def test_without_device_specs_the_agent_opens_no_node(self):
         self.gpus("dgx-a100")
@@ -75,7 +71,7 @@ class WholeGpus(Story):
         left, right, aside = (self.view("pair", name) for name in ("left", "right", "aside"))
         self.assertEqual(left.reachable_minors(), sorted(self.minors(left, gpus)))
         self.assertEqual(right.reachable_minors(), sorted(self.minors(right, gpus)))
-        self.assertEqual(len(set(visible(left) + visible(right))), 3)
+        self.assertEqual(len(set(left.visible() + right.visible())), 3)
         self.assertEqual(aside.reachable_minors(), [])
 
     def test_a_container_gets_the_gpus_of_the_init_container_before_it(self):
@@ -85,10 +81,10 @@ class WholeGpus(Story):
         self.create(pod_of("prepared", [container("main", {GPU: 2})],
                            initContainers=[container("before", {GPU: 3}, stays=False)]))
         main, before = self.view("prepared"), self.view("prepared", "before")
-        self.assertEqual((len(visible(before)), len(visible(main))), (3, 2))
-        self.assertLess(set(visible(main)), set(visible(before)))
+        self.assertEqual((len(before.visible()), len(main.visible())), (3, 2))
+        self.assertLess(set(main.visible()), set(before.visible()))
         # So five are left for others.
-        self.assertEqual(len(visible(self.run_pod("rest", 5))), 5)
+        self.assertEqual(len(self.run_pod("rest", 5).visible()), 5)
 
     def test_a_sidecar_keeps_its_gpu_to_itself(self):
         self.gpus("dgx-a100")
@@ -97,7 +93,7 @@ class WholeGpus(Story):
         sidecar = container("sidecar", {GPU: 1}, restartPolicy="Always")
         self.create(pod_of("watched", [container("main", {GPU: 1})], initContainers=[sidecar]))
         main, beside = self.view("watched"), self.view("watched", "sidecar")
-        self.assertNotEqual(visible(main), visible(beside))
+        self.assertNotEqual(main.visible(), beside.visible())
 
     def test_two_gpus_are_those_with_most_links_between_them(self):
         gpus = self.gpus("dgx1-v100")
