@@ -135,6 +135,14 @@ class Story(unittest.TestCase):
         except ClusterError:
             self.fail(f"pod {name} is not {'/'.join(phases)} but: {self.get(name)['status']}")
 
+    def until_unschedulable(self, name, reason):
+        """The scheduler has said that the pod must wait, and why."""
+        def waits():
+            conditions = self.get(name)["status"].get("conditions", [])
+            return any(c["type"] == "PodScheduled" and c["status"] == "False" and reason in c.get("message", "")
+                       for c in conditions)
+        until(waits, f"the pod {name} waiting because of '{reason}'", 30)
+
     def output(self, name, container="main"):
         try:
             return self.cluster.api.text("GET", f"{PODS}/{name}/log?container={container}")
