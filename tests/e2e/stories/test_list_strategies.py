@@ -19,7 +19,7 @@ NO_HOOKS = "--cdi-disable-hooks=all"
 LOOK_AT_DRIVER = f"""
 for name in libcuda.so libcuda.so.1 libnvidia-ml.so.1; do echo "told $name $(readlink {LIBRARIES}/$name)"; done
 echo "told render $(cd /dev/dri/by-path 2>/dev/null && echo *-render)"
-echo "told cache $(grep -c libcuda.so.1 /etc/ld.so.cache 2>/dev/null)"
+echo "told cache $(grep -c libnvidia-ml.so.1 /etc/ld.so.cache 2>/dev/null)"
 touch /usr/bin/nvidia-smi 2>/dev/null && echo "told nvidia-smi can be changed"
 """
 
@@ -185,9 +185,13 @@ class ListStrategies(Story):
     # Hooks.
 
     def hook_program(self):
+        """By its right name, which tells how it is called."""
         done = subprocess.run([HOOK_PROGRAM], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout.strip()
+        program = self.cluster.layout.state / "nvidia-ctk"
+        program.symlink_to(done.stdout.strip())
+        self.addCleanup(program.unlink)
+        return program
 
     def test_the_hooks_of_nvidias_program_run_for_the_container(self):
         self.start("cdi-cri", f"--nvidia-cdi-hook-path={self.hook_program()}")
@@ -196,4 +200,12 @@ class ListStrategies(Story):
         self.expect_driver_files(view)
         self.assertEqual(view.told["libcuda.so"], "libcuda.so.1")
         self.assertEqual(view.told["libnvidia-ml.so.1"], "libnvidia-ml.so.570.148.08")
+        self.assertEqual(view.told["cache"], "1")
         self.assertRegex(view.told["render"], r"^pci-0000:[0-9a-f]{2}:00\.0-render$")
+
+    def test_a_hook_program_that_is_not_there_is_named_by_the_pods_status(self):
+        self.start("cdi-cri", "--nvidia-cdi-hook-path=/usr/local/bin/nowhere/nvidia-ctk")
+        self.create(pod("one", {GPU: 1}))
+        status = self.until_phase("one", "Failed")["status"]["containerStatuses"][0]["state"]["terminated"]
+        self.assertEqual(status["reason"], "StartError")
+        self.assertIn("/usr/local/bin/nowhere/nvidia-ctk: no such file or directory", status["message"])
