@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kubelet's static CPU manager, which writes to the cgroups of running containers.
 
-It is why --pass-device-specs exists: a device that the kubelet did not know of
-can be closed again by such a write.
+It is why --pass-device-specs exists: runtimes were seen to close devices by such
+a write that the kubelet did not know of. The runc here leaves devices alone.
 """
 import os
 
