@@ -6,11 +6,26 @@ with libraries, device nodes and the host's files of such a node below it.
 Nobody serves the device nodes: who may open one gets "No such device or
 address", who may not is told "Operation not permitted" by the device cgroup.
 """
+import dataclasses
 import itertools
+import re
 import subprocess
 
 DRIVER_ROOT = "/run/nvidia/driver"
 numbers = itertools.count()
+
+
+@dataclasses.dataclass(frozen=True)
+class MigDevice:
+    uuid: str
+    profile: str
+    gpu: int        # minor of the GPU it is cut from
+    index: int      # among the MIG devices of that GPU
+    caps: tuple     # minors of its capability nodes
+
+    def nodes(self):
+        """Those that are its own."""
+        return [f"/dev/nvidia-caps/nvidia-cap{cap}" for cap in self.caps]
 
 
 class Gpus:
@@ -36,3 +51,31 @@ class Gpus:
 
     def fault(self, *words):
         self.run("fault", "--root", self.root, *words)
+
+    # What the node has, from the world and not from the agent.
+
+    def uuids(self):
+        """Of the GPUs, by minor. In our worlds that is their order, too."""
+        state = self.run("state", "--root", self.root)
+        found = dict(re.findall(r"^    uuid: (\S+)\n    pci: .*\n    minor: (\d+)", state, re.MULTILINE))
+        return sorted(found, key=lambda uuid: int(found[uuid]))
+
+    def mig_devices(self):
+        instance = re.compile(r' +- \{gi: "?([^",]+)"?, id: (\d+), .* ci: (.*)\}')
+        part = re.compile(r"id: (\d+), start: \d+, index: (\d+), uuid: (\S+?)\}")
+        minors = (self.root / "proc/driver/nvidia-caps/mig-minors").read_text().splitlines()
+        caps = {name: int(minor) for name, minor in map(str.split, minors)}
+        found = []
+        for line in self.run("state", "--root", self.root).splitlines():
+            if match := re.match(r"    minor: (\d+)", line):
+                gpu = int(match[1])
+            elif match := instance.match(line):
+                profile, gi, parts = match.groups()
+                for ci, index, uuid in part.findall(parts):
+                    paths = (f"gpu{gpu}/gi{gi}/access", f"gpu{gpu}/gi{gi}/ci{ci}/access")
+                    found.append(MigDevice(uuid, profile, gpu, int(index), tuple(caps[p] for p in paths)))
+        return found
+
+    def major(self, name):
+        """Of device nodes, as /proc/devices has it."""
+        return int(re.search(rf"^ *(\d+) {name}$", (self.root / "proc/devices").read_text(), re.MULTILINE)[1])

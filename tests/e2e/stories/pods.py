@@ -19,8 +19,8 @@ for minor in 0 1 2 3 4 5 6 7 255; do
 done
 rm -f /tmp/node
 echo "cpus $(grep Cpus_allowed_list /proc/self/status)"
-echo done
 """
+DONE = "echo done\n"
 
 
 @dataclasses.dataclass
@@ -31,6 +31,11 @@ class View:
     nodes: dict    # path -> "opens" or "denied"
     made: dict     # minor of a node it made itself -> the same
     cpus: str = ""
+    told: dict = dataclasses.field(default_factory=dict)  # what a story asked for besides
+
+    def visible(self):
+        """The devices that the variable for NVIDIA's runtime names."""
+        return self.env["NVIDIA_VISIBLE_DEVICES"].split(",")
 
     def opens(self):
         return sorted(path for path, how in self.nodes.items() if how == "opens")
@@ -58,22 +63,37 @@ def parse_view(text):
             view.made[int(minor)] = how
         elif what == "cpus":
             view.cpus = re.split(r"\s+", rest)[-1]
+        elif what == "told":
+            key, _, value = rest.partition(" ")
+            view.told[key] = value
     return view
 
 
-def pod(name, limits=None, script="", stays=True, **spec):
-    """A pod that looks around, then runs `script`, and then stays or ends."""
+def container(name="main", limits=None, script="", stays=True, look="", **changes):
+    """One that looks around, then runs `script`, and then stays or ends.
+
+    `look` is what else it looks at; a line "told KEY VALUE" of it is in the view.
+    """
     # The first process of a container ignores signals that it does not handle.
     tail = "\ntrap 'exit 0' TERM\nsleep 1000000 & wait" if stays else ""
-    container = {
-        "name": "main", "image": BUSYBOX_IMAGE,
-        "command": ["sh", "-c", LOOK_AROUND + script + tail],
+    return {
+        "name": name, "image": BUSYBOX_IMAGE,
+        "command": ["sh", "-c", LOOK_AROUND + look + "\n" + DONE + script + tail],
         "resources": {"limits": {key: str(value) for key, value in (limits or {}).items()}},
+        **changes,
     }
-    container.update(spec.pop("container", {}))
+
+
+def pod_of(name, containers, **spec):
     return {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **spec.pop("metadata", {})},
         "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
                  "automountServiceAccountToken": False, "enableServiceLinks": False,
-                 "dnsPolicy": "Default", "containers": [container], **spec},
+                 "dnsPolicy": "Default", "containers": containers, **spec},
     }
+
+
+def pod(name, limits=None, script="", stays=True, look="", **spec):
+    """A pod of one container."""
+    main = container("main", limits, script, stays, look, **spec.pop("container", {}))
+    return pod_of(name, [main], **spec)

@@ -12,7 +12,7 @@ from cluster.layout import NODE_NAME
 
 from .agent import Agent
 from .gpus import Gpus
-from .pods import LOOK_AROUND, parse_view, pod
+from .pods import DONE, LOOK_AROUND, parse_view, pod
 
 GPU = "nvidia.com/gpu"
 PODS = "/api/v1/namespaces/default/pods"
@@ -65,7 +65,9 @@ class Story(unittest.TestCase):
             plugin.stop()
         self.delete_all_pods()
         # The next story must not take this one's offer for its own.
-        until(lambda: not any(self.offers().values()), "the end of what was offered", 30)
+        self.until_nothing_is_offered()
+        # What an agent remembers of GPUs and tells the runtime is no matter of the next story.
+        self.cluster.checked("sh", "-c", "rm -rf /var/lib/kubelet/device-plugins/tranche /var/run/cdi/*")
 
     def keep_logs(self):
         target = LOGS / self.id().split("stories.")[-1]
@@ -93,17 +95,19 @@ class Story(unittest.TestCase):
             return None
         return int(status["allocatable"][resource]), int(status["capacity"][resource])
 
-    def offers(self):
-        """{resource: allocatable} of all that plugins offer, or have offered."""
-        return {name: int(count) for name, count in self.cluster.api.get(NODE)["status"]["allocatable"].items()
-                if "/" in name}
-
     def until_offered(self, allocatable, resource=GPU, capacity=None):
         wanted = (allocatable, allocatable if capacity is None else capacity)
         try:
             until(lambda: self.offered(resource) == wanted, "", 30)
         except ClusterError:
             self.fail(f"{resource}: allocatable and capacity are {self.offered(resource)}, not {wanted}")
+
+    def until_nothing_is_offered(self):
+        """The kubelet has seen that the plugins are gone, and the API says so."""
+        def nothing():
+            allocatable = self.cluster.api.get(NODE)["status"]["allocatable"]
+            return not any("/" in name and count != "0" for name, count in allocatable.items())
+        until(nothing, "the end of what plugins offered", 30)
 
     # Pods.
 
@@ -132,16 +136,24 @@ class Story(unittest.TestCase):
         except ClusterError:
             self.fail(f"pod {name} is not {'/'.join(phases)} but: {self.get(name)['status']}")
 
-    def output(self, name):
+    def until_unschedulable(self, name, reason):
+        """The scheduler has said that the pod must wait, and why."""
+        def waits():
+            conditions = self.get(name)["status"].get("conditions", [])
+            return any(c["type"] == "PodScheduled" and c["status"] == "False" and reason in c.get("message", "")
+                       for c in conditions)
+        until(waits, f"the pod {name} waiting because of '{reason}'", 30)
+
+    def output(self, name, container="main"):
         try:
-            return self.cluster.api.text("GET", f"{PODS}/{name}/log")
+            return self.cluster.api.text("GET", f"{PODS}/{name}/log?container={container}")
         except ApiError as error:
             return f"(no output: {error})"
 
-    def view(self, name):
-        """What the pod told of itself."""
+    def view(self, name, container="main"):
+        """What a container of the pod told of itself."""
         def complete():
-            text = self.output(name)
+            text = self.output(name, container)
             return text if text.rstrip().endswith("done") else None
         self.until_phase(name, "Running", "Succeeded")
         return parse_view(until(complete, f"the output of pod {name}", 30))
@@ -149,16 +161,9 @@ class Story(unittest.TestCase):
     def look_again(self, name):
         """What a running pod sees now."""
         def seen():  # a kubelet that has just come may not listen yet
-            done = self.cluster.inside("kubectl", "exec", name, "--", "sh", "-c", LOOK_AROUND)
+            done = self.cluster.inside("kubectl", "exec", name, "--", "sh", "-c", LOOK_AROUND + DONE)
             return done.stdout if done.returncode == 0 else None
         return parse_view(until(seen, f"a command in pod {name}", 30))
-
-    def unschedulable(self, name):
-        """The scheduler's reason, or None."""
-        for condition in self.get(name)["status"].get("conditions", []):
-            if condition["type"] == "PodScheduled" and condition["status"] == "False":
-                return condition["message"]
-        return None
 
     def pod(self, name, count=1, resource=GPU, **options):
         return pod(name, {resource: count} if count else {}, **options)

@@ -36,7 +36,7 @@ class Health(Story):
         others = self.run_pod("others", 7).env["NVIDIA_VISIBLE_DEVICES"].split(",")
         self.assertNotIn(first[0], others)
         self.create(self.pod("waits", 1))
-        until(lambda: self.unschedulable("waits"), "the scheduler's refusal", 30)
+        self.until_unschedulable("waits", f"Insufficient {GPU}")
 
         gpus.fault("come-back", "--gpu", first[0])
         self.until_offered(8)
