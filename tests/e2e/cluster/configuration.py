@@ -3,6 +3,7 @@
 import json
 import resource
 
+from . import nvidia
 from .layout import CONTAINERD_SOCKET, NODE_ADDRESS, PAUSE_IMAGE, POD_RANGE
 
 
@@ -59,11 +60,9 @@ def containerd(layout, programs, default_runtime):
     """restrict_oom_score_adj: a machine may not let a score be lowered.
     opt: else it makes /opt/containerd.
     container_annotations: else what a plugin annotates does not reach the runtime."""
-    runc = programs["runc"] + "/runc"
-    nvidia = layout.etc / "nvidia-container-runtime"
-    runtimes = {"runc": runc}
-    if nvidia.exists():
-        runtimes["nvidia"] = nvidia
+    runtimes = {"runc": programs["runc"] + "/runc"}
+    if "nvidia" in programs:
+        runtimes["nvidia"] = nvidia.program(layout)
     text = f"""version = 3
 root = "{layout.state}/containerd"
 state = "/run/containerd"
@@ -108,4 +107,6 @@ def write(layout, programs, kubelet_changes, default_runtime="runc"):
     (layout.etc / "cni").mkdir(exist_ok=True)
     (layout.etc / "cni" / "10-e2e.conflist").write_text(json.dumps(cni(), indent=1))
     (layout.etc / "containerd.toml").write_text(containerd(layout, programs, default_runtime))
+    if "nvidia" in programs:
+        nvidia.write(layout, programs)
     layout.programs_file.write_text(json.dumps(programs, indent=1))

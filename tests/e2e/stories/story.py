@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from cluster.api import ApiError
-from cluster.cluster import Cluster, ClusterError, built_programs, until
+from cluster.cluster import PROGRAMS, Cluster, ClusterError, built_programs, until
 from cluster.layout import NODE_NAME
 
 from .agent import Agent
@@ -26,21 +26,23 @@ LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
 class Story(unittest.TestCase):
     """The stories of a class share a cluster, and each begins on an empty node.
 
-    A class that needs another kubelet or runtime says so in `kubelet_changes`
-    and `default_runtime`; classes with equal needs share one cluster.
+    A class that needs another kubelet, runtime or program says so in
+    `kubelet_changes`, `default_runtime` and `more_programs`; classes with equal
+    needs share one cluster.
     """
     kubelet_changes = {}
+    more_programs = ()  # "nvidia": its runtime, with a RuntimeClass
     default_runtime = "runc"
     shared = None  # (needs, cluster)
 
     @classmethod
     def setUpClass(cls):
-        needs = (repr(cls.kubelet_changes), cls.default_runtime)
+        needs = (repr(cls.kubelet_changes), cls.more_programs, cls.default_runtime)
         if Story.shared and Story.shared[0] != needs:
             end_shared_cluster()
         if not Story.shared:
             state = tempfile.mkdtemp(prefix="tranche-e2e-")
-            cluster = Cluster(state, built_programs())
+            cluster = Cluster(state, built_programs((*PROGRAMS, *cls.more_programs)))
             Story.shared = (needs, cluster)
             cls.prepare(cluster)
             cluster.up(cls.kubelet_changes, cls.default_runtime)
