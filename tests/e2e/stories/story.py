@@ -35,41 +35,39 @@ class Story(unittest.TestCase):
     default_runtime = "runc"
     shared = None  # (needs, cluster)
 
-    @classmethod
-    def setUpClass(cls):
-        needs = (repr(cls.kubelet_changes), cls.more_programs, cls.default_runtime)
+    def setUp(self):
+        self.plugins = []
+        self.cluster = self.cluster_with_what_is_needed()
+        self.addCleanup(self.clear)
+
+    def cluster_with_what_is_needed(self):
+        needs = (repr(self.kubelet_changes), self.more_programs, self.default_runtime)
         if Story.shared and Story.shared[0] != needs:
             end_shared_cluster()
         if not Story.shared:
             state = tempfile.mkdtemp(prefix="tranche-e2e-")
-            cluster = Cluster(state, built_programs((*PROGRAMS, *cls.more_programs)))
-            Story.shared = (needs, cluster)
-            cls.prepare(cluster)
-            cluster.up(cls.kubelet_changes, cls.default_runtime)
-        cls.cluster = Story.shared[1]
-
-    @classmethod
-    def prepare(cls, cluster):
-        """Before the cluster starts; for what must be on its disk by then."""
-
-    def setUp(self):
-        self.plugins = []
-        self.addCleanup(self.clear)
+            Story.shared = (needs, Cluster(state, built_programs((*PROGRAMS, *self.more_programs))))
+            Story.shared[1].up(self.kubelet_changes, self.default_runtime)
+        return Story.shared[1]
 
     def clear(self):
-        """Keeps the logs of a story that failed, and empties the node."""
-        failed = self._outcome.result is not None and any(
-            test is self for test, _ in self._outcome.result.failures + self._outcome.result.errors)
-        errors = getattr(self._outcome, "errors", [])
-        if failed or any(error for _, error in errors if error):
+        """Empties the node. One that a story failed on is given up, but for its logs."""
+        if self.has_failed():
             self.keep_logs()
         for plugin in self.plugins:
             plugin.stop()
+        if self.has_failed():
+            end_shared_cluster()
+            return
         self.delete_all_pods()
         # The next story must not take this one's offer for its own.
         self.until_nothing_is_offered()
         # What an agent remembers of GPUs and tells the runtime is no matter of the next story.
         self.cluster.checked("sh", "-c", "rm -rf /var/lib/kubelet/device-plugins/tranche /var/run/cdi/*")
+
+    def has_failed(self):
+        result = self._outcome.result
+        return any(test is self for test, _ in result.failures + result.errors)
 
     def keep_logs(self):
         target = LOGS / self.id().split("stories.")[-1]
