@@ -34,21 +34,28 @@ class TranscriptError(Exception):
     """A transcript that cannot be read, with file and line."""
 
 
+def checked(event):
+    """The event; a ValueError says what is wrong with it."""
+    if not isinstance(event, dict) or not isinstance(event.get("n"), int):
+        raise ValueError("not an event of kubelet-recorder")
+    call = event.get("call")
+    if call not in SESSION + KUBELET:
+        raise ValueError(f"unknown call {call!r}")
+    missing = {"resource", "endpoint", "socket"} - event.keys() if call in SESSION else None
+    if missing:
+        raise ValueError(f"{call} without {', '.join(sorted(missing))}")
+    return event
+
+
 def load(path):
     """The events of a transcript, in the order in which they began."""
     events = []
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                event = json.loads(line)
-                if event["call"] not in SESSION + KUBELET:
-                    raise TranscriptError(f"{path}:{number}: unknown call {event['call']}")
-                if event["call"] in SESSION:
-                    event["resource"], event["socket"]  # pylint: disable=pointless-statement
-                event["n"] + 0  # pylint: disable=expression-not-assigned
-            except (ValueError, KeyError, TypeError) as error:
-                raise TranscriptError(f"{path}:{number}: not an event: {error!r}") from error
-            events.append(event)
+                events.append(checked(json.loads(line)))
+            except ValueError as error:
+                raise TranscriptError(f"{path}:{number}: {error}") from error
     # Lines are written at an event's end: the answer to Register races with the
     # opening of the stream and with its first list. By their beginnings they
     # are in order: Register, then what the kubelet does because of it.
