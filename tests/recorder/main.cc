@@ -38,8 +38,9 @@ Status record(const Flags& flags) {
   if (!told_to_end) return told_to_end.error();
   const auto recording = Recording::open(flags.transcript);
   if (!recording) return recording.error().in("--transcript");
-  Recorder recorder(flags.recorder, **recording);
-  if (Status ran = recorder.run(told_to_end->get()); !ran) return ran;
+  const auto recorder = Recorder::open(flags.recorder, **recording);
+  if (!recorder) return recorder.error();
+  if (Status ran = (*recorder)->run(told_to_end->get()); !ran) return ran;
   if (Status written = (*recording)->written(); !written) return written.error().in("--transcript");
   return Done{};
 }

@@ -20,7 +20,6 @@
 namespace tranche::recorder {
 namespace {
 
-using standin::SocketFile;
 using standin::SocketServer;
 
 constexpr const char* kKubeletSocket = "kubelet.sock";
@@ -85,38 +84,45 @@ class Recorder::Registrations final : public v1beta1::Registration::Service {
   Recorder& recorder_;
 };
 
-Recorder::Recorder(Options options, Recording& recording)
+Result<std::unique_ptr<Recorder>> Recorder::open(const Options& options, Recording& recording) {
+  Result<Watches> watches = open_watches(options);
+  if (!watches) return watches.error();
+  return std::unique_ptr<Recorder>(new Recorder(options, *std::move(watches), recording));
+}
+
+Recorder::Recorder(Options options, Watches watches, Recording& recording)
     : options_(std::move(options)),
       kubelet_socket_(options_.kubelet_folder + "/" + kKubeletSocket),
       plugins_kubelet_socket_(options_.plugin_folder + "/" + kKubeletSocket),
       recording_(recording),
-      service_(std::make_unique<Registrations>(*this)) {}
+      service_(std::make_unique<Registrations>(*this)),
+      watches_(std::move(watches)) {}
 
 Recorder::~Recorder() = default;
 
 Status Recorder::run(int stop_fd) {
-  if (Status opened = open_watches(); !opened) return opened;
   Status served = serve_until(stop_fd);
   server_.reset();
   end_all("the recorder ends");
   return served;
 }
 
-Status Recorder::open_watches() {
-  auto kubelet = DirectoryWatch::open(options_.kubelet_folder);
+Result<Recorder::Watches> Recorder::open_watches(const Options& options) {
+  auto kubelet = DirectoryWatch::open(options.kubelet_folder);
   if (!kubelet) return kubelet.error().in("--kubelet-folder");
-  if (Status made = make_directories(options_.plugin_folder, 0755); !made) {
+  if (Status made = make_directories(options.plugin_folder, 0755); !made) {
     return made.error().in("--plugin-folder");
   }
-  auto plugins = DirectoryWatch::open(options_.plugin_folder);
+  auto plugins = DirectoryWatch::open(options.plugin_folder);
   if (!plugins) return plugins.error().in("--plugin-folder");
-  kubelet_watch_ = *std::move(kubelet);
-  plugin_watch_ = *std::move(plugins);
-  if (file_identity(options_.kubelet_folder) == file_identity(options_.plugin_folder)) {
+  if (file_identity(options.kubelet_folder) == file_identity(options.plugin_folder)) {
     return Error{ErrorCode::kInvalidArgument,
                  "--plugin-folder and --kubelet-folder are one folder; give two"};
   }
-  return remove_dead_socket(plugins_kubelet_socket_);
+  if (Status freed = remove_dead_socket(options.plugin_folder + "/" + kKubeletSocket); !freed) {
+    return freed.error();
+  }
+  return Watches{*std::move(kubelet), *std::move(plugins)};
 }
 
 Status Recorder::serve_until(int stop_fd) {
@@ -124,8 +130,8 @@ Status Recorder::serve_until(int stop_fd) {
     if (!server_) {
       if (Status met = meet_kubelet(); !met) return met;
     }
-    std::array<pollfd, 3> fds{pollfd{stop_fd, POLLIN, 0}, pollfd{kubelet_watch_->fd(), POLLIN, 0},
-                              pollfd{plugin_watch_->fd(), POLLIN, 0}};
+    std::array<pollfd, 3> fds{pollfd{stop_fd, POLLIN, 0}, pollfd{watches_.kubelet.fd(), POLLIN, 0},
+                              pollfd{watches_.plugins.fd(), POLLIN, 0}};
     ::poll(fds.data(), fds.size(), poll_timeout_ms());
     if (fds[0].revents != 0) return Done{};
     if (fds[1].revents != 0) {
@@ -159,11 +165,11 @@ Status Recorder::meet_kubelet() {
 }
 
 Status Recorder::follow_kubelet() {
-  const auto events = kubelet_watch_->drain();
+  const auto events = watches_.kubelet.drain();
   if (is_gone(events)) {
     auto again = DirectoryWatch::open(options_.kubelet_folder);
     if (!again) return again.error().in("--kubelet-folder");
-    kubelet_watch_ = *std::move(again);
+    watches_.kubelet = *std::move(again);
   }
   const bool has_vanished = std::ranges::any_of(events, [](const DirectoryWatch::Event& event) {
     return event.kind == DirectoryWatch::Kind::kVanished && event.name == kKubeletSocket;
@@ -244,10 +250,10 @@ std::string Recorder::fresh_socket() {
 }
 
 Status Recorder::follow_plugins() {
-  if (is_gone(plugin_watch_->drain())) {
+  if (is_gone(watches_.plugins.drain())) {
     auto again = DirectoryWatch::open(options_.plugin_folder);
     if (!again) return again.error().in("--plugin-folder");
-    plugin_watch_ = *std::move(again);
+    watches_.plugins = *std::move(again);
   }
   const std::lock_guard lock(mutex_);
   for (Served& served : served_) {

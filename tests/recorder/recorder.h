@@ -37,7 +37,8 @@ class Recorder {
     std::string plugin_folder;  // made where it is missing
   };
 
-  Recorder(Options options, Recording& recording);
+  // Looks at the folders; serves nothing yet.
+  static Result<std::unique_ptr<Recorder>> open(const Options& options, Recording& recording);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder();
@@ -55,7 +56,14 @@ class Recorder {
     std::optional<Clock::time_point> retired_until;  // the plugin's socket is gone
   };
 
-  Status open_watches();
+  struct Watches {
+    DirectoryWatch kubelet;
+    DirectoryWatch plugins;
+  };
+
+  Recorder(Options options, Watches watches, Recording& recording);
+  static Result<Watches> open_watches(const Options& options);
+
   Status serve_until(int stop_fd);
 
   // The kubelet's side.
@@ -84,8 +92,7 @@ class Recorder {
   const std::unique_ptr<Registrations> service_;
 
   // Of the thread of run().
-  std::optional<DirectoryWatch> kubelet_watch_;
-  std::optional<DirectoryWatch> plugin_watch_;
+  Watches watches_;
   std::unique_ptr<standin::SocketServer> server_;  // null: the kubelet is away
   std::string kubelet_identity_;
 

@@ -152,7 +152,7 @@ TEST_F(RecorderProgram, LetsAPodThroughAndWritesDownEveryCallInOrder) {
   const Json preferred = last("GetPreferredAllocation");
   EXPECT_THAT(preferred["containers"][0]["available"],
               ElementsAre(asked.available_deviceids(0), asked.available_deviceids(1)));
-  const std::string given = asked.available_deviceids(0);
+  const std::string& given = asked.available_deviceids(0);
   EXPECT_EQ(preferred["answer"].dump(), R"({"containers":[{"ids":[")" + given + R"("]}]})");
   const Json allocated = last("Allocate");
   EXPECT_EQ(allocated["containers"].dump(), R"([{"ids":[")" + given + R"("]}])");
@@ -289,6 +289,15 @@ TEST_F(RecorderProgram, TakesThePlaceOfOneThatWasKilled) {
   ASSERT_TRUE(path_exists(dir_.path("p/kubelet.sock")));
   start_recorder("/dev/stdout");
   const auto plugin = registered();
+}
+
+TEST_F(RecorderProgram, DoesNotTakeTheFolderOfAnother) {
+  start();
+  const auto first = std::move(recorder_);
+  start_recorder("/dev/stdout");
+  EXPECT_EQ(*recorder_->wait_for_end(kPatience), (ProcessEnd{.exit_code = 1}));
+  EXPECT_THAT(recorder_->output(),
+              HasSubstr("error: " + dir_.path("p/kubelet.sock") + " is in use"));
 }
 
 TEST_F(RecorderProgram, NamesTheFlagWhoseFolderItCannotUse) {
