@@ -51,7 +51,7 @@ test:
 # On a real Kubernetes; STORIES="name ..." runs only those.
 e2e:
 	@tools/install-deps e2e
-	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin)
+	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
 	@tests/e2e/run $(STORIES)
 
 build:
