@@ -115,14 +115,16 @@ class Daemons:
             self._spawn(name)
 
 
-def serve_commands(layout, all_daemons):
-    """One line a connection: start NAME, stop NAME, kill NAME; answered with a line when done."""
-    path = str(layout.control_socket)
-    if os.path.exists(path):
-        os.unlink(path)
+def listen(layout):
+    layout.control_socket.unlink(missing_ok=True)
     server = socket.socket(socket.AF_UNIX)
-    server.bind(path)
+    server.bind(str(layout.control_socket))
     server.listen()
+    return server
+
+
+def serve_commands(server, all_daemons):
+    """One line a connection: start NAME, stop NAME, kill NAME; answered with a line when done."""
     while True:
         connection, _ = server.accept()
         with connection, connection.makefile("rw") as stream:
@@ -143,7 +145,8 @@ def main():
     make_mounts(layout)
     make_network(programs)
     all_daemons = Daemons(layout, programs)
-    threading.Thread(target=serve_commands, args=(layout, all_daemons), daemon=True).start()
+    threading.Thread(target=serve_commands, args=(listen(layout), all_daemons), daemon=True).start()
+    # Who sees this file may command.
     layout.pid_file.write_text(outside_pid)
     while True:
         try:

@@ -4,12 +4,12 @@
 There is no runtime of NVIDIA's here: containerd and runc do what they do of
 themselves, which is all for CDI, and nothing for the variable and the mounts.
 """
-import json
 import pathlib
 import subprocess
 
 from .pods import pod
 from .story import GPU, Story
+from .under_test import only_ours
 
 MOUNTS = "/var/run/nvidia-container-devices"
 CONTROL_NODES = ["/dev/nvidia-modeset", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidiactl"]
@@ -31,12 +31,6 @@ class ListStrategies(Story):
         self.until_offered(offered)
         return gpus
 
-    def oci_spec(self, name):
-        """What runc was given for the pod's container."""
-        status = self.get(name)["status"]["containerStatuses"][0]
-        identity = status["containerID"].removeprefix("containerd://")
-        return json.loads(self.cluster.checked("ctr", "containers", "info", identity))["Spec"]
-
     def expect_gpus(self, view, minors):
         """Open are the nodes of these GPUs and the control nodes, there and open."""
         self.assertEqual(view.opens(), sorted(CONTROL_NODES + [f"/dev/nvidia{minor}" for minor in minors]))
@@ -55,16 +49,22 @@ class ListStrategies(Story):
     def test_the_variable_has_indexes_if_they_are_asked_for(self):
         self.start("envvar", "--device-id-strategy=index", "--pass-device-specs")
         view = self.run_pod("three", 3)
-        self.assertEqual(view.visible(), [str(minor) for minor in view.reachable_minors()])
+        self.assertEqual(sorted(view.visible()), [str(minor) for minor in view.reachable_minors()])
         self.assertEqual(len(view.visible()), 3)
+
+    @only_ours("passes devices on in the kubelet's order, which is random, and promises none")
+    def test_the_variable_has_gpus_in_their_order(self):
+        self.start("envvar", "--device-id-strategy=index", "--pass-device-specs")
+        self.assertEqual(self.run_pod("all", 8).visible(), [str(minor) for minor in range(8)])
 
     def test_the_index_of_a_mig_device_has_two_parts(self):
         gpus = self.start("envvar", "--device-id-strategy=index", "--mig-strategy=mixed",
                           world="dgx-a100-mig-mixed", offered=4)
         self.until_offered(3, "nvidia.com/mig-3g.20gb")
         view = self.run_pod("three", 3, "nvidia.com/mig-3g.20gb")
-        self.assertEqual(view.visible(), [f"{device.gpu}:{device.index}" for device in gpus.mig_devices()
-                                          if device.profile == "3g.20gb" and device.gpu < 7])
+        self.assertEqual(sorted(view.visible()),
+                         sorted(f"{device.gpu}:{device.index}" for device in gpus.mig_devices()
+                                if device.profile == "3g.20gb" and device.gpu < 7))
 
     # Mounts.
 
@@ -97,6 +97,12 @@ class ListStrategies(Story):
         self.expect_gpus(view, view.reachable_minors())
         self.expect_driver_files(view)
         self.assertEqual(view.env["NVIDIA_VISIBLE_DEVICES"], "void")
+
+    @only_ours("has --cdi-disable-hooks from v0.20.0 on; before, hooks cannot be switched off")
+    def test_hooks_that_are_switched_off_do_not_run(self):
+        self.start("cdi-cri", NO_HOOKS)
+        view = self.run_pod("one", 1, look=LOOK_AT_DRIVER)
+        self.expect_driver_files(view)
         # Links are the matter of hooks.
         self.assertEqual((view.told["libcuda.so"], view.told["render"]), ("", ""))
 
