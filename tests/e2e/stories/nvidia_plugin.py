@@ -39,11 +39,38 @@ class NvidiaPlugin(PluginProcess):
 
     def __init__(self, cluster, flags=()):
         program = built_programs(("nvidia-plugin",))["nvidia-plugin"] + "/nvidia-device-plugin"
+        self.hooks = cluster.layout.state / "hooks" / "nvidia-cdi-hook"
+        chosen = self.translated(flags)
         words = ["--mount", "--propagation=private", "/bin/sh", "-c", OWN_DEV, "nvidia", program,
-                 *NODE_FLAGS, *translated(flags)]
+                 *NODE_FLAGS, *chosen]
         super().__init__(cluster, "/usr/bin/unshare", words,
                          {"LD_LIBRARY_PATH": f"{DRIVER_ROOT}/usr/lib/x86_64-linux-gnu"})
-        self.flags = translated(flags)
+        self.flags = chosen
+
+    def translated(self, flags):
+        found = []
+        for flag in flags:
+            name = flag.partition("=")[0]
+            if name in FLAGS_OF_OURS:
+                raise unittest.SkipTest(f"{FLAGS_OF_OURS[name]} ({name})")
+            if name == "--cdi-disable-hooks":
+                # It has this flag from v0.20.0 on. Before, hooks are always there; so that
+                # they succeed, it is told where NVIDIA's program for them is.
+                self.make_hooks()
+                found.append(f"--nvidia-cdi-hook-path={self.hooks}")
+            elif name not in DROPPED:
+                found.append(flag)
+        return found
+
+    def make_hooks(self):
+        """One of them edits a file of the driver's kernel module, which a simulated driver
+        has not in containers."""
+        program = built_programs(("nvidia",))["nvidia"] + "/nvidia-cdi-hook"
+        self.hooks.parent.mkdir(exist_ok=True)
+        self.hooks.write_text(f"""#!/bin/sh
+[ "$1" = disable-device-node-modification ] || exec {program} "$@"
+""")
+        self.hooks.chmod(0o755)
 
     def command(self, *words):
         raise unittest.SkipTest(f"has no command '{words[0]}'")
@@ -57,17 +84,3 @@ class NvidiaPlugin(PluginProcess):
     def until_it_misses_the_kubelet(self):
         """It does not look out for that: it waits for a new socket."""
 
-
-def translated(flags):
-    found = []
-    for flag in flags:
-        name = flag.partition("=")[0]
-        if name in FLAGS_OF_OURS:
-            raise unittest.SkipTest(f"{FLAGS_OF_OURS[name]} ({name})")
-        if name == "--cdi-disable-hooks":
-            # It has this flag from v0.20.0 on. Before, hooks are always there; so that
-            # they succeed, it is told where NVIDIA's program for them is.
-            found.append(f"--nvidia-cdi-hook-path={built_programs(('nvidia',))['nvidia']}/nvidia-cdi-hook")
-        elif name not in DROPPED:
-            found.append(flag)
-    return found
