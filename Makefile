@@ -52,6 +52,7 @@ test:
 e2e:
 	@tools/install-deps e2e
 	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
+	@$(MAKE) --no-print-directory image
 	@tests/e2e/run $(STORIES)
 
 build:
