@@ -19,7 +19,7 @@ PODS = "/api/v1/namespaces/default/pods"
 NODE = f"/api/v1/nodes/{NODE_NAME}"
 BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"]).resolve()
 AGENT = BUILD / "src/apps/tranche-device-plugin"
-SIM = next(BUILD.glob("sim/**/tranche-sim"))
+SIM = BUILD / "sim/library/tranche-sim"
 LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
 
 
