@@ -22,6 +22,7 @@ help:
 	@echo 'make e2e     the stories on a real Kubernetes, as root; part of make test'
 	@echo 'make build   the release binary: build/tranche-device-plugin'
 	@echo 'make image   its container image: build/tranche-device-plugin-image.tar'
+	@echo 'make manifests  deploy/manifests, from the Helm chart'
 	@echo 'make lint    formatting, clang-tidy, and who may include whom'
 	@echo 'make asan    the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan    the tests without gRPC under ThreadSanitizer'
@@ -43,9 +44,13 @@ run:
 	$(call compile,release,tranche-demo)
 	@build/release/demo/tranche-demo
 
+# Real Helm, where there is a Go to build it with; without, what needs it is skipped.
+HELM = TRANCHE_HELM=$${TRANCHE_HELM:-$$(tests/e2e/programs/build helm || true)/helm}
+
 test:
+	@tools/install-deps e2e
 	$(call compile,dev)
-	@ctest --preset dev -j $(TEST_JOBS)
+	@$(HELM); [ ! -x "$$TRANCHE_HELM" ] || export TRANCHE_HELM; ctest --preset dev -j $(TEST_JOBS)
 	@$(MAKE) --no-print-directory e2e
 
 # On a real Kubernetes; STORIES="name ..." runs only those.
@@ -66,7 +71,7 @@ image: build
 	  build/tranche-device-plugin-image.tar $(if $(IMAGE),--name $(IMAGE))
 
 manifests:
-	@deploy/manifests/generate
+	@$(HELM) deploy/manifests/generate
 
 lint:
 	@tools/install-deps lint
