@@ -13,15 +13,17 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test e2e build image manifests lint analyze format asan tsan fuzz bench clean
+.PHONY: help run test e2e e2e-compare build image manifests lint analyze format asan tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run     a simulated node with eight GPUs, in the terminal'
 	@echo 'make test    build everything and run every test'
 	@echo 'make e2e     the stories on a real Kubernetes, as root; part of make test'
+	@echo 'make e2e-compare  the same on an older kubelet, and of NVIDIA'"'"'s plugin: docs/e2e-comparison.md'
 	@echo 'make build   the release binary: build/tranche-device-plugin'
 	@echo 'make image   its container image: build/tranche-device-plugin-image.tar'
+	@echo 'make manifests  deploy/manifests, from the Helm chart'
 	@echo 'make lint    formatting, clang-tidy, and who may include whom'
 	@echo 'make asan    the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan    the tests without gRPC under ThreadSanitizer'
@@ -43,16 +45,28 @@ run:
 	$(call compile,release,tranche-demo)
 	@build/release/demo/tranche-demo
 
+# Real Helm, where there is a Go to build it with; without, what needs it is skipped.
+HELM = TRANCHE_HELM=$${TRANCHE_HELM:-$$(tests/e2e/programs/build helm || true)/helm}
+
 test:
+	@tools/install-deps e2e
 	$(call compile,dev)
-	@ctest --preset dev -j $(TEST_JOBS)
+	@$(HELM); [ ! -x "$$TRANCHE_HELM" ] || export TRANCHE_HELM; ctest --preset dev -j $(TEST_JOBS)
 	@$(MAKE) --no-print-directory e2e
 
 # On a real Kubernetes; STORIES="name ..." runs only those.
 e2e:
 	@tools/install-deps e2e
 	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
+	@$(MAKE) --no-print-directory image
 	@tests/e2e/run $(STORIES)
+
+# Ours on two kubelets and NVIDIA's plugin, with a table in docs/e2e-comparison.md.
+e2e-compare:
+	@tools/install-deps e2e
+	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
+	@$(MAKE) --no-print-directory image
+	@tests/e2e/compare $(STORIES)
 
 build:
 	$(call compile,release,tranche-device-plugin)
@@ -65,7 +79,7 @@ image: build
 	  build/tranche-device-plugin-image.tar $(if $(IMAGE),--name $(IMAGE))
 
 manifests:
-	@deploy/manifests/generate
+	@$(HELM) deploy/manifests/generate
 
 lint:
 	@tools/install-deps lint

@@ -28,7 +28,11 @@ class ClusterError(Exception):
 
 
 def built_programs(names=PROGRAMS):
-    """Their folders, by name; built if need be, which is told on standard error."""
+    """Their folders, by name; built if need be, which is told on standard error.
+    TRANCHE_PROGRAMS has them where nothing can be built."""
+    packed = os.environ.get("TRANCHE_PROGRAMS")
+    if packed:
+        return {name: f"{packed}/{name}" for name in names}
     done = subprocess.run([str(BUILD), *names], stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise ClusterError("the cluster's programs could not be built; the messages are above")

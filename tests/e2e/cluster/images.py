@@ -1,60 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images of the pods, made by hand as archives that containerd imports."""
-import hashlib
-import io
-import json
-import tarfile
+"""The images of the pods, written by the tool that makes the agent's image."""
+import pathlib
+import sys
 
-from .layout import BUSYBOX_IMAGE, PAUSE_IMAGE
+from .layout import BUSYBOX_IMAGE, COMPUTE_IMAGE, PAUSE_IMAGE
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "deploy" / "image"))
+import archive  # noqa: E402
+import elf  # noqa: E402
+import libraries  # noqa: E402
+import rootfs  # noqa: E402
 
 APPLETS = ("sh", "cat", "dd", "echo", "env", "false", "find", "grep", "head", "id", "ip", "kill", "ls",
            "mkdir", "mknod", "mount", "nc", "ps", "readlink", "rm", "sleep", "sort", "stat", "test", "touch",
            "tr", "true")
+FOLDERS = {**{name: rootfs.Directory() for name in ("dev", "etc", "proc", "sys")},
+           "tmp": rootfs.Directory(0o1777)}
 
 
 def make(layout, programs):
-    pods = programs["pods"]
-    write_archive(layout.images / "pause.tar", PAUSE_IMAGE, {"pause": f"{pods}/pause"},
-                  config={"Entrypoint": ["/pause"]})
-    # Cmd and no entry point: a shell there would take a pod's command for a script.
-    write_archive(layout.images / "busybox.tar", BUSYBOX_IMAGE, {"bin/busybox": f"{pods}/busybox", "bin/hold": f"{pods}/hold"},
-                  links={f"bin/{name}": "busybox" for name in APPLETS},
-                  config={"Cmd": ["/bin/sh"], "Env": ["PATH=/bin"]})
+    pods = pathlib.Path(programs["pods"])
+    write(layout.images / "pause.tar", PAUSE_IMAGE, pods, ["pause"], {"Entrypoint": ["/bin/pause"]})
+    write(layout.images / "busybox.tar", BUSYBOX_IMAGE, pods, ["busybox", "hold"], SHELL)
 
 
-def write_archive(path, name, files, links=None, config=None):
+def make_compute(path, pods):
+    """A program that uses a GPU, with the C library that it and the driver's files need."""
+    write(path, COMPUTE_IMAGE, pathlib.Path(pods), ["busybox", "compute"], SHELL)
+
+
+# Cmd and no entry point: a shell there would take a pod's command for a script.
+SHELL = {"Cmd": ["/bin/sh"], "Env": ["PATH=/bin"]}
+
+
+def write(path, name, folder, programs, config):
     if path.exists():
         return
-    layer = layer_of(files, links or {})
-    image = json.dumps({
-        "architecture": "amd64", "os": "linux", "config": config or {},
-        "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]},
-    }).encode()
-    manifest = json.dumps([{"Config": "config.json", "RepoTags": [name], "Layers": ["layer.tar"]}]).encode()
-    with tarfile.open(path, "w") as archive:
-        for member, content in (("config.json", image), ("layer.tar", layer), ("manifest.json", manifest)):
-            add(archive, tarfile.TarInfo(member), content)
-
-
-def layer_of(files, links):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as layer:
-        for folder in ("bin", "dev", "etc", "proc", "sys", "tmp"):
-            info = tarfile.TarInfo(folder)
-            info.type, info.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
-            layer.addfile(info)
-        for name, source in files.items():
-            info = tarfile.TarInfo(name)
-            info.mode = 0o755
-            with open(source, "rb") as file:
-                add(layer, info, file.read())
-        for name, target in links.items():
-            info = tarfile.TarInfo(name)
-            info.type, info.linkname = tarfile.SYMTYPE, target
-            layer.addfile(info)
-    return buffer.getvalue()
-
-
-def add(archive, info, content):
-    info.size = len(content)
-    archive.addfile(info, io.BytesIO(content))
+    entries = dict(FOLDERS)
+    for program in programs:
+        entries[f"bin/{program}"] = rootfs.File((folder / program).read_bytes(), 0o755)
+        about = elf.read(folder / program)
+        if about.interpreter:
+            entries.update(rootfs.shared_libraries(about, libraries.closure(folder / program)))
+    if "busybox" in programs:
+        entries.update({f"bin/{name}": rootfs.Link("busybox") for name in APPLETS})
+    settings = {"architecture": about.machine.architecture, "os": "linux", "config": config}
+    path.write_bytes(archive.image_tar(rootfs.with_parents(entries), settings, name, time=0))

@@ -18,6 +18,7 @@ POD_RANGE = "10.97.0.0/24"
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 PAUSE_IMAGE = "localhost/pause:e2e"
 BUSYBOX_IMAGE = "localhost/busybox:e2e"
+COMPUTE_IMAGE = "localhost/compute:e2e"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,7 +23,7 @@ PODS = "/api/v1/namespaces/default/pods"
 NODE = f"/api/v1/nodes/{NODE_NAME}"
 BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"]).resolve()
 AGENT = BUILD / "src/apps/tranche-device-plugin"
-SIM = next(BUILD.glob("sim/**/tranche-sim"))
+SIM = BUILD / "sim/library/tranche-sim"
 LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
 
 
@@ -40,6 +40,7 @@ class Story(unittest.TestCase):
     shared = None  # (needs, cluster)
     began = ended = None
     plugins = ()
+    plugin_took_part = False
 
     def setUp(self):
         self.plugins = []
@@ -111,6 +112,7 @@ class Story(unittest.TestCase):
         as it has."""
         plugin = Agent(self.cluster, AGENT, flags) if under_test.IS_OURS else NvidiaPlugin(self.cluster, flags)
         self.plugins.append(plugin)
+        self.plugin_took_part = True
         return plugin.start()
 
     def offered(self, resource=GPU):
