@@ -178,7 +178,14 @@ class ListStrategies(Story):
         paths = [device["path"] for device in self.oci_spec("two")["linux"]["devices"]]
         self.assertEqual(len(paths), len(set(paths)), paths)
 
-    # All at once.
+    # Several at once.
+
+    def test_with_cdi_and_the_variable_that_of_cdi_wins(self):
+        """So a runtime of NVIDIA's does nothing a second time."""
+        self.start("envvar,cdi-cri", NO_HOOKS)
+        view = self.run_pod("two", 2)
+        self.expect_gpus(view, 2)
+        self.assertEqual(view.env["NVIDIA_VISIBLE_DEVICES"], "void")
 
     def test_all_ways_at_once_get_along(self):
         gpus = self.start("envvar,volume-mounts,cdi-annotations,cdi-cri", NO_HOOKS, "--pass-device-specs")
