@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test e2e build lint analyze format asan tsan fuzz bench clean
+.PHONY: help run test e2e build image manifests lint analyze format asan tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo 'make test    build everything and run every test'
 	@echo 'make e2e     the stories on a real Kubernetes, as root; part of make test'
 	@echo 'make build   the release binary: build/tranche-device-plugin'
+	@echo 'make image   its container image: build/tranche-device-plugin-image.tar'
 	@echo 'make lint    formatting, clang-tidy, and who may include whom'
 	@echo 'make asan    the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan    the tests without gRPC under ThreadSanitizer'
@@ -28,6 +29,7 @@ help:
 	@echo 'make bench   speed and memory against the smallest possible server'
 	@echo "make analyze clang's static analyzer; takes long"
 	@echo 'make format  put every file into the format that lint checks'
+	@echo 'make manifests   deploy/manifests again, from the Helm chart; needs helm'
 
 # $(call compile,preset,targets): configures once, then builds what changed, all
 # where no target is named.
@@ -49,13 +51,22 @@ test:
 # On a real Kubernetes; STORIES="name ..." runs only those.
 e2e:
 	@tools/install-deps e2e
-	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin)
+	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
+	@$(MAKE) --no-print-directory image
 	@tests/e2e/run $(STORIES)
 
 build:
 	$(call compile,release,tranche-device-plugin)
 	@strip -o build/tranche-device-plugin build/release/src/apps/tranche-device-plugin
 	@tools/check_binary.py build/tranche-device-plugin
+
+# IMAGE=name or IMAGE=name:tag gives it another name.
+image: build
+	@deploy/image/make_image.py build/tranche-device-plugin \
+	  build/tranche-device-plugin-image.tar $(if $(IMAGE),--name $(IMAGE))
+
+manifests:
+	@deploy/manifests/generate
 
 lint:
 	@tools/install-deps lint

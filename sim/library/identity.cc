@@ -97,7 +97,8 @@ abi::Return nvmlDeviceGetBoardPartNumber(abi::Device device, char* part, unsigne
 }
 
 abi::Return nvmlDeviceGetIndex(abi::Device device, unsigned* index) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_device(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+    if (target.is_mig()) return answer(index, target.compute_instance->index);
     const auto seen = target.call.session.gpus();
     for (std::size_t i = 0; i < seen->size(); ++i) {
       if ((*seen)[i].uuid == target.gpu.uuid) return answer(index, i);

@@ -61,7 +61,9 @@ TEST_F(MigDevices, LeaveAHoleWhenOneIsDestroyed) {
   EXPECT_EQ(nvml()("nvmlDeviceGetUUID", mig, text.data(), 96U), abi::kInvalidArgument);
   EXPECT_EQ(nvml()("nvmlDeviceGetMigDeviceHandleByIndex", nvml().gpu(0), 1U, &none),
             abi::kNotFound);
-  EXPECT_EQ(nvml().number("nvmlDeviceGetGpuInstanceId", nvml().mig(nvml().gpu(0), 2)), 5U);
+  const abi::Device last = nvml().mig(nvml().gpu(0), 2);
+  EXPECT_EQ(nvml().number("nvmlDeviceGetGpuInstanceId", last), 5U);
+  EXPECT_EQ(nvml().number("nvmlDeviceGetIndex", last), 2U);
 }
 
 TEST_F(MigDevices, HaveTheAttributesOfTheirProfile) {

@@ -36,10 +36,10 @@ void open_fault(NodeState& state, Fault fault, const Surroundings& around) {
   }
   same->text = std::move(fault.text);
   same->passed = 0;
+  same->session = fault.session;  // this one has seen it too: only a younger one can see the end
   if (fault.kind != FaultKind::kXid) return;
   // It happened again: what was seen before proves nothing any more.
   same->boot_id = fault.boot_id;
-  same->session = fault.session;
   same->driver_asked = false;
   same->reset_seen = false;
 }

@@ -93,6 +93,23 @@ TEST(NodeState, ClearsALostGpuThatAnswersInAFreshSession) {
   EXPECT_FALSE(wants_fresh_session(state));
 }
 
+TEST(NodeState, WantsFreshSessionsForAsLongAsAGpuIsLost) {
+  NodeState state = with_reading(
+      node_of(2), reading_of({answering(a_gpu(0)), failing(1, FailureKind::kLost, "lost")}),
+      kAround);
+  DriverReading second =
+      reading_of({answering(a_gpu(0)), failing(1, FailureKind::kLost, "still lost")});
+  second.session = 2;
+  state = with_reading(state, second, kAround);
+  EXPECT_TRUE(wants_fresh_session(state)) << "this session, too, never sees it come back";
+  state = with_reading(state, all_fine(2, 2), kAround);
+  state = with_reading(state, all_fine(2, 2), kAround);
+  EXPECT_THAT(unhealthy(state), ElementsAre("GPU-1")) << "nor is it to be believed";
+  state = with_reading(state, all_fine(2, 3), kAround);
+  state = with_reading(state, all_fine(2, 3), kAround);
+  EXPECT_THAT(unhealthy(state), IsEmpty());
+}
+
 TEST(NodeState, CountsAGpuThatVanishesFromTheListAsLost) {
   NodeState state = with_reading(node_of(2), all_fine(1), kAround);
   EXPECT_THAT(unhealthy(state), ElementsAre("GPU-1"));

@@ -92,6 +92,7 @@ std::map<std::string, Form> forms() {
       {"admit", {kAdmit, 3, "admit NAME RESOURCE=COUNT[,…]  admit a pod and start it"}},
       {"start", {kStart, 2, "start NAME  start the pod's container again"}},
       {"remove", {kRemove, 2, "remove NAME  the pod has ended"}},
+      {"wait", {kWait, 2, "wait RESOURCE=COUNT[,…]  until so many are allocatable, or --timeout"}},
       {"node", {kNode, 1, "node  capacity and allocatable of each resource"}},
       {"devices", {kDevices, 2, "devices RESOURCE  its devices and their health"}},
       {"restart", {kRestart, 1, "restart  kill the kubelet and start it again"}},
@@ -158,7 +159,7 @@ One pod, then the end; status 0 if it was admitted:
   --wait-resource RESOURCE=COUNT   first wait until so many are allocatable; may be repeated
   --admit RESOURCE=COUNT[,…]       what the pod asks for
   --print                          what it was given, a fact a line
-  --timeout SECONDS                of the wait; default 60
+  --timeout SECONDS                of the wait, and of the command "wait"; default 60
 )";
 }
 
@@ -169,9 +170,10 @@ Result<Command> parse_command(std::string_view line) {
   const auto form = known.find(words[0]);
   if (form == known.end()) return wrong("unknown command \"" + words[0] + "\"; try \"help\"");
   if (words.size() != form->second.words) return wrong("give: " + form->second.help);
-  Command command{form->second.kind, words.size() > 1 ? words[1] : "", {}};
-  if (command.kind == Command::Kind::kAdmit) {
-    Result<Limits> limits = parse_limits(words[2]);
+  const bool waits = form->second.kind == Command::Kind::kWait;
+  Command command{form->second.kind, words.size() > 1 && !waits ? words[1] : "", {}};
+  if (waits || command.kind == Command::Kind::kAdmit) {
+    Result<Limits> limits = parse_limits(words.back());
     if (!limits) return limits.error();
     command.limits = std::move(*limits);
   }

@@ -32,10 +32,21 @@ Result<Flags> parse_flags(const std::vector<std::string>& arguments);
 std::string usage();
 
 struct Command {
-  enum class Kind { kAdmit, kStart, kRemove, kNode, kDevices, kRestart, kStopStream, kHelp, kQuit };
+  enum class Kind {
+    kAdmit,
+    kStart,
+    kRemove,
+    kWait,
+    kNode,
+    kDevices,
+    kRestart,
+    kStopStream,
+    kHelp,
+    kQuit
+  };
   Kind kind = Kind::kHelp;
   std::string name;  // of a pod, or of a resource
-  Limits limits;     // admit
+  Limits limits;     // of admit and wait
 
   bool operator==(const Command&) const = default;
 };

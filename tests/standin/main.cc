@@ -3,6 +3,7 @@
 // kubelet-standin: the stand-in as a program, for demonstrations, scripts and
 // machines that have nothing but this binary. See usage() in commands.cc.
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <string>
@@ -39,9 +40,21 @@ Status admit_and_start(Kubelet& kubelet, const Pod& pod, bool prints) {
   return Done{};
 }
 
+bool become_allocatable(Kubelet& kubelet, const Limits& wanted,
+                        std::chrono::milliseconds patience) {
+  return kubelet.wait_until(
+      [&](const NodeView& view) {
+        return std::ranges::all_of(wanted, [&](const auto& resource) {
+          return view.allocatable(resource.first) >= resource.second;
+        });
+      },
+      patience);
+}
+
 class Commands {
  public:
-  explicit Commands(Kubelet& kubelet) : kubelet_(kubelet) {}
+  Commands(Kubelet& kubelet, std::chrono::milliseconds patience)
+      : kubelet_(kubelet), patience_(patience) {}
 
   Status run(const Command& command) {
     switch (command.kind) {
@@ -50,6 +63,7 @@ class Commands {
         return with_pod(command.name, [&](const Pod& pod) { return start(pod); });
       case Command::Kind::kRemove:
         return with_pod(command.name, [&](const Pod& pod) { return remove(pod); });
+      case Command::Kind::kWait: return wait(command.limits);
       case Command::Kind::kNode: say_all(node_lines(kubelet_.node())); break;
       case Command::Kind::kDevices: say_all(device_lines(kubelet_.node(), command.name)); break;
       case Command::Kind::kRestart: return kubelet_.restart();
@@ -81,6 +95,11 @@ class Commands {
     return Done{};
   }
 
+  Status wait(const Limits& wanted) {
+    if (become_allocatable(kubelet_, wanted, patience_)) return Done{};
+    return Error{ErrorCode::kUnavailable, "the resources did not become allocatable in time"};
+  }
+
   Status stop_stream(const std::string& resource) {
     if (kubelet_.break_stream(resource)) return Done{};
     return Error{ErrorCode::kNotFound, resource + " has no stream"};
@@ -95,11 +114,12 @@ class Commands {
   }
 
   Kubelet& kubelet_;
+  const std::chrono::milliseconds patience_;
   std::map<std::string, Pod> pods_;
 };
 
-int run_commands(Kubelet& kubelet) {
-  Commands commands(kubelet);
+int run_commands(Kubelet& kubelet, const Flags& flags) {
+  Commands commands(kubelet, flags.timeout);
   std::string line;
   while (std::getline(std::cin, line)) {
     const Result<Command> command = parse_command(line);
@@ -111,14 +131,7 @@ int run_commands(Kubelet& kubelet) {
 }
 
 int run_once(Kubelet& kubelet, const Flags& flags) {
-  const bool is_there = kubelet.wait_until(
-      [&](const NodeView& view) {
-        return std::ranges::all_of(flags.wait_for, [&](const auto& wanted) {
-          return view.allocatable(wanted.first) >= wanted.second;
-        });
-      },
-      flags.timeout);
-  if (!is_there) {
+  if (!become_allocatable(kubelet, flags.wait_for, flags.timeout)) {
     say_all(node_lines(kubelet.node()));
     std::cerr << "error: the resources did not become allocatable in time\n";
     return 1;
@@ -147,5 +160,5 @@ int main(int argc, char** argv) {
     std::cerr << "error: " << started.error().message << "\n";
     return 1;
   }
-  return flags->is_one_shot() ? run_once(kubelet, *flags) : run_commands(kubelet);
+  return flags->is_one_shot() ? run_once(kubelet, *flags) : run_commands(kubelet, *flags);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standin/plugin_client.h"
 
-#include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "deviceplugin_v1beta1.grpc.pb.h"
+#include "standin/channel.h"
 #include "standin/wire.h"
 
 namespace tranche::standin {
@@ -19,36 +19,6 @@ using v1beta1::DevicePlugin;
 // How often a Register call that was given up is noticed while its plugin is
 // being dialled.
 constexpr std::chrono::milliseconds kGlance{50};
-
-// gRPC reads the path of "unix:" as a part of a URI.
-std::string unix_target(const std::string& path) {
-  constexpr std::string_view kPlain = "-_.~/";
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string target = "unix:";
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || kPlain.find(c) != std::string_view::npos;
-    if (is_plain) {
-      target += c;
-    } else {
-      target += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
-    }
-  }
-  return target;
-}
-
-std::shared_ptr<grpc::Channel> make_channel(const std::string& socket) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kLargestReceivedMessage);
-  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  // Otherwise two channels to one socket share a connection, which the
-  // kubelet's never do.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(unix_target(socket), grpc::InsecureChannelCredentials(),
-                                   arguments);
-}
 
 grpc::Status closed_status() {
   return {grpc::StatusCode::CANCELLED, "grpc: the client connection is closing"};
@@ -87,7 +57,9 @@ class PluginClient::Scope {
 };
 
 PluginClient::PluginClient(std::string resource, const std::string& socket)
-    : resource_(std::move(resource)), socket_(socket), channel_(make_channel(socket)) {}
+    : resource_(std::move(resource)),
+      socket_(socket),
+      channel_(make_channel(socket, kLargestReceivedMessage)) {}
 
 PluginClient::~PluginClient() { close(); }
 

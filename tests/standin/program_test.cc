@@ -58,6 +58,8 @@ TEST(StandinCommand, IsReadFromALine) {
             (Command{Command::Kind::kAdmit, "a", {{kGpu, 2}}}));
   EXPECT_EQ(*parse_command("stop-stream nvidia.com/gpu"),
             (Command{Command::Kind::kStopStream, kGpu, {}}));
+  EXPECT_EQ(*parse_command("wait nvidia.com/gpu=2"),
+            (Command{Command::Kind::kWait, "", {{kGpu, 2}}}));
   EXPECT_EQ(*parse_command("quit"), (Command{Command::Kind::kQuit, "", {}}));
   EXPECT_FALSE(parse_command(""));
   EXPECT_EQ(parse_command("reboot").error().message, "unknown command \"reboot\"; try \"help\"");
@@ -126,6 +128,7 @@ TEST_F(StandinProgram, TakesCommandsAndTellsEvents) {
     if (end) seen = end->index + 1;
   };
   answered("node", "^resource nvidia.com/gpu capacity=1 allocatable=1 allocated=0");
+  answered("wait nvidia.com/gpu=1", "^ok$");
   answered("admit a nvidia.com/gpu=1", "^granted main nvidia.com/gpu id0$");
   answered("devices nvidia.com/gpu", "^listed id0 healthy numa=$");
   answered("admit b nvidia.com/gpu=1", "^error: UnexpectedAdmissionError: Allocate failed due to");
@@ -148,6 +151,12 @@ TEST_F(StandinProgram, EndsWithItsInput) {
   const auto program = run({});
   program->close_input();
   EXPECT_EQ(*program->wait_for_end(kPatience), (ProcessEnd{.exit_code = 0}));
+}
+
+TEST_F(StandinProgram, SaysWhenAWaitWasInVain) {
+  const auto program = run({"--timeout", "0"});
+  ASSERT_TRUE(program->write_line("wait nvidia.com/gpu=1"));
+  EXPECT_TRUE(program->wait_for_line("^error: the resources did not become", kPatience));
 }
 
 TEST_F(StandinProgram, AdmitsOnePodAndPrintsWhatItGot) {

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "standin/registration_server.h"
 
-#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/server_posix.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
 
-#include "base/errno_error.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
 
 namespace tranche::standin {
@@ -65,23 +56,6 @@ class Call final : public grpc::ServerUnaryReactor, public PendingRegistration {
   bool is_done_ = false;  // guarded by mutex_
 };
 
-Result<UniqueFd> listen_on(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return Error{ErrorCode::kInvalidArgument, "listening on " + path + ": the path is too long"};
-  }
-  std::ranges::copy(path, std::begin(address.sun_path));
-  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return errno_error("socket");
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the API's way
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return errno_error("listening on " + path);
-  }
-  if (::listen(fd.get(), SOMAXCONN) != 0) return errno_error("listening on " + path);
-  return fd;
-}
-
 }  // namespace
 
 class RegistrationServer::Service final : public v1beta1::Registration::CallbackService {
@@ -103,45 +77,19 @@ class RegistrationServer::Service final : public v1beta1::Registration::Callback
 
 Result<std::unique_ptr<RegistrationServer>> RegistrationServer::listen(const std::string& path,
                                                                        Handler handler) {
-  Result<UniqueFd> listener = listen_on(path);
-  if (!listener) return listener.error();
+  auto service = std::make_unique<Service>(std::move(handler));
+  Result<std::unique_ptr<SocketServer>> server = SocketServer::listen(path, *service);
+  if (!server) return server.error();
   return std::unique_ptr<RegistrationServer>(
-      new RegistrationServer(path, std::move(*listener), std::move(handler)));
+      new RegistrationServer(std::move(service), *std::move(server)));
 }
 
-RegistrationServer::RegistrationServer(std::string path, UniqueFd listener, Handler handler)
-    : path_(std::move(path)),
-      listener_(std::move(listener)),
-      service_(std::make_unique<Service>(std::move(handler))) {
-  // Without this the library shuts down with the last object that uses it, and
-  // that waits up to ten seconds for a poller which a large message started.
-  grpc_init();
-  grpc::ServerBuilder builder;
-  builder.RegisterService(service_.get());
-  server_ = builder.BuildAndStart();
-  acceptor_ = std::thread([this] { accept_until_woken(); });
-}
+RegistrationServer::RegistrationServer(std::unique_ptr<Service> service,
+                                       std::unique_ptr<SocketServer> server)
+    : service_(std::move(service)), server_(std::move(server)) {}
 
 RegistrationServer::~RegistrationServer() { stop(SocketFile::kRemoved); }
 
-void RegistrationServer::accept_until_woken() {
-  std::array<pollfd, 2> waited = {{{listener_.get(), POLLIN, 0}, {wake_.fd(), POLLIN, 0}}};
-  while (true) {
-    if (::poll(waited.data(), waited.size(), -1) < 0) continue;  // interrupted
-    if (waited[1].revents != 0) return;
-    const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0) grpc::AddInsecureChannelFromFd(server_.get(), fd);
-  }
-}
-
-void RegistrationServer::stop(SocketFile file) {
-  if (!acceptor_.joinable()) return;
-  wake_.ring();
-  acceptor_.join();
-  listener_.reset();
-  if (file == SocketFile::kRemoved) ::unlink(path_.c_str());
-  server_->Shutdown(std::chrono::system_clock::now());
-  server_->Wait();
-}
+void RegistrationServer::stop(SocketFile file) { server_->stop(file); }
 
 }  // namespace tranche::standin

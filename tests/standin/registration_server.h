@@ -4,9 +4,6 @@
 // each Register call is handed on as a PendingRegistration, which is answered
 // from any thread.
 //
-// The listening socket is ours and not gRPC's, because gRPC removes the file
-// when it stops listening, and a kubelet that was killed does not.
-//
 // Thread-safe.
 #pragma once
 
@@ -15,15 +12,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
-#include "base/wake_fd.h"
+#include "standin/socket_server.h"
 
 namespace grpc {
 class ClientContext;
-class Server;
 }  // namespace grpc
 
 namespace tranche::standin {
@@ -52,8 +46,6 @@ class PendingRegistration {
   virtual std::unique_ptr<grpc::ClientContext> child_context() const = 0;
 };
 
-enum class SocketFile { kRemoved, kLeftBehind };
-
 class RegistrationServer {
  public:
   // Runs on a thread of gRPC and must return soon.
@@ -73,15 +65,10 @@ class RegistrationServer {
  private:
   class Service;
 
-  RegistrationServer(std::string path, UniqueFd listener, Handler handler);
-  void accept_until_woken();
+  RegistrationServer(std::unique_ptr<Service> service, std::unique_ptr<SocketServer> server);
 
-  const std::string path_;
-  UniqueFd listener_;
-  WakeFd wake_;
-  std::unique_ptr<Service> service_;
-  std::unique_ptr<grpc::Server> server_;
-  std::thread acceptor_;
+  const std::unique_ptr<Service> service_;
+  const std::unique_ptr<SocketServer> server_;
 };
 
 }  // namespace tranche::standin

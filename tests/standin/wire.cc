@@ -15,13 +15,13 @@ constexpr std::array<std::string_view, 17> kCodeNames = {
     "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
     "DataLoss", "Unauthenticated"};
 
+}  // namespace
+
 std::string code_name(grpc::StatusCode code) {
   const auto number = static_cast<std::size_t>(code);
   if (number < kCodeNames.size()) return std::string(kCodeNames.at(number));
   return "Code(" + std::to_string(number) + ")";
 }
-
-}  // namespace
 
 ContainerResponse from_wire(const v1beta1::ContainerAllocateResponse& message) {
   ContainerResponse response;

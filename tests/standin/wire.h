@@ -19,6 +19,9 @@ v1beta1::ContainerAllocateResponse to_wire(const ContainerResponse& response);
 
 std::vector<Device> from_wire(const v1beta1::ListAndWatchResponse& message);
 
+// Go's name of the code: "DeadlineExceeded".
+std::string code_name(grpc::StatusCode code);
+
 // "rpc error: code = Unavailable desc = …": how errors of calls read in the
 // kubelet's log, in events and in the status of a rejected pod.
 std::string rpc_error_text(const grpc::Status& status);

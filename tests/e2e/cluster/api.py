@@ -54,8 +54,9 @@ class Api:
         return json.loads(self.text("PATCH", path, body,
                                     content_type="application/merge-patch+json"))
 
-    def delete(self, path, grace_seconds=0):
-        """True if it was there."""
+    def delete(self, path, grace_seconds=1):
+        """True if it was there. A pod that is deleted with a grace of 0 is forgotten
+        before its containers have ended, and the kubelet gives their devices to the next."""
         try:
             self.text("DELETE", path, {"gracePeriodSeconds": grace_seconds})
         except ApiError as error:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 
-from . import certificates, cgroups, configuration, images
+from . import certificates, cgroups, configuration, images, nvidia
 from .api import Api, ApiError
 from .layout import CONTAINERD_SOCKET, NODE_NAME, Layout
 
@@ -98,6 +98,8 @@ class Cluster:
         until(self.node_is_ready, "the node's condition Ready")
         until(self.has_service_account, "the default service account (kube-controller-manager)")
         self.until_answers("127.0.0.1", 10259, "kube-scheduler")
+        if "nvidia" in self.programs:
+            nvidia.make_runtime_class(self.api)
 
     def down(self, purge=False):
         """Ends everything. Without purge the disk stays, as after a loss of power."""

@@ -3,9 +3,8 @@
 import json
 import resource
 
+from . import nvidia
 from .layout import CONTAINERD_SOCKET, NODE_ADDRESS, PAUSE_IMAGE, POD_RANGE
-
-CGROUP_V1_LIMIT_OFF = {"failCgroupV1": False}
 
 
 def kubeconfig(layout, name):
@@ -40,6 +39,7 @@ def kubelet(layout, changes):
         "makeIPTablesUtilChains": False,  # there is no iptables
         "maxOpenFiles": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
         "nodeStatusUpdateFrequency": "1s",  # what plugins offer is seen after 1 s, not 10 s
+        "syncFrequency": "2s",  # a changed ConfigMap reaches its pods after 2 s, not 60 s
         # A full disk of the machine is not what is tested.
         "evictionHard": {"memory.available": "1Mi", "nodefs.available": "0%", "imagefs.available": "0%",
                          "nodefs.inodesFree": "0%", "imagefs.inodesFree": "0%"},
@@ -60,11 +60,9 @@ def containerd(layout, programs, default_runtime):
     """restrict_oom_score_adj: a machine may not let a score be lowered.
     opt: else it makes /opt/containerd.
     container_annotations: else what a plugin annotates does not reach the runtime."""
-    runc = programs["runc"] + "/runc"
-    nvidia = layout.etc / "nvidia-container-runtime"
-    runtimes = {"runc": runc}
-    if nvidia.exists():
-        runtimes["nvidia"] = nvidia
+    runtimes = {"runc": programs["runc"] + "/runc"}
+    if "nvidia" in programs:
+        runtimes["nvidia"] = nvidia.program(layout)
     text = f"""version = 3
 root = "{layout.state}/containerd"
 state = "/run/containerd"
@@ -109,4 +107,6 @@ def write(layout, programs, kubelet_changes, default_runtime="runc"):
     (layout.etc / "cni").mkdir(exist_ok=True)
     (layout.etc / "cni" / "10-e2e.conflist").write_text(json.dumps(cni(), indent=1))
     (layout.etc / "containerd.toml").write_text(containerd(layout, programs, default_runtime))
+    if "nvidia" in programs:
+        nvidia.write(layout, programs)
     layout.programs_file.write_text(json.dumps(programs, indent=1))

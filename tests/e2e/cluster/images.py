@@ -7,20 +7,19 @@ import tarfile
 
 from .layout import BUSYBOX_IMAGE, PAUSE_IMAGE
 
+APPLETS = ("sh", "cat", "dd", "echo", "env", "false", "find", "grep", "head", "id", "ip", "kill", "ls",
+           "mkdir", "mknod", "mount", "nc", "ps", "readlink", "rm", "sleep", "sort", "stat", "test", "touch",
+           "tr", "true")
+
 
 def make(layout, programs):
     pods = programs["pods"]
     write_archive(layout.images / "pause.tar", PAUSE_IMAGE, {"pause": f"{pods}/pause"},
                   config={"Entrypoint": ["/pause"]})
     # Cmd and no entry point: a shell there would take a pod's command for a script.
-    write_archive(layout.images / "busybox.tar", BUSYBOX_IMAGE, {"bin/busybox": f"{pods}/busybox"},
-                  links={f"bin/{name}": "busybox" for name in applets(pods)},
+    write_archive(layout.images / "busybox.tar", BUSYBOX_IMAGE, {"bin/busybox": f"{pods}/busybox", "bin/hold": f"{pods}/hold"},
+                  links={f"bin/{name}": "busybox" for name in APPLETS},
                   config={"Cmd": ["/bin/sh"], "Env": ["PATH=/bin"]})
-
-
-def applets(_):
-    return ("sh", "cat", "ls", "env", "sleep", "dd", "mknod", "stat", "mount", "id", "true", "false",
-            "test", "grep", "head", "find", "readlink", "nc", "ip", "ps", "kill", "echo", "touch", "sort")
 
 
 def write_archive(path, name, files, links=None, config=None):

@@ -11,13 +11,14 @@ from .gpus import DRIVER_ROOT
 
 
 class PluginProcess:
-    """Any plugin. Its log is one file over all its lives."""
+    """Any plugin. Its log is one file over all its lives, and the last story's is gone."""
 
     def __init__(self, cluster, program, flags=(), environment=None, name="agent"):
         self.cluster = cluster
         self.words = ["/usr/bin/env", *(f"{k}={v}" for k, v in (environment or {}).items()),
                       str(program), *flags]
         self.log_path = cluster.layout.logs / f"{name}.log"
+        self.log_path.unlink(missing_ok=True)
         self.process = None
 
     def start(self):

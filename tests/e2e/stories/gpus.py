@@ -11,7 +11,8 @@ import itertools
 import re
 import subprocess
 
-DRIVER_ROOT = "/run/nvidia/driver"
+from cluster.simulated_kernel import DRIVER_ROOT, KERNEL_FOLDERS
+
 numbers = itertools.count()
 
 
@@ -37,11 +38,12 @@ class Gpus:
         self.mount()
 
     def mount(self):
-        """Again after a reboot of the node."""
-        inside = self.cluster.checked
-        inside("mkdir", "-p", DRIVER_ROOT)
-        self.cluster.inside("umount", DRIVER_ROOT)
-        inside("mount", "--bind", self.root, DRIVER_ROOT)
+        """Again after a reboot of the node. In /proc and /sys, too: NVIDIA's programs look there only."""
+        places = {DRIVER_ROOT: self.root} | {folder: f"{self.root}{folder}" for folder in KERNEL_FOLDERS}
+        self.cluster.checked("mkdir", "-p", DRIVER_ROOT)
+        for place, source in places.items():
+            self.cluster.inside("umount", place)
+            self.cluster.checked("mount", "--bind", source, place)
 
     def run(self, *words):
         done = subprocess.run([self.tool, *map(str, words)], text=True, capture_output=True)

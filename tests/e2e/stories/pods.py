@@ -74,7 +74,8 @@ def container(name="main", limits=None, script="", stays=True, look="", **change
 
     `look` is what else it looks at; a line "told KEY VALUE" of it is in the view.
     """
-    tail = "\nexec sleep 1000000" if stays else ""
+    # The first process of a container ignores signals that it does not handle.
+    tail = "\ntrap 'exit 0' TERM\nsleep 1000000 & wait" if stays else ""
     return {
         "name": name, "image": BUSYBOX_IMAGE,
         "command": ["sh", "-c", LOOK_AROUND + look + "\n" + DONE + script + tail],
@@ -86,7 +87,7 @@ def container(name="main", limits=None, script="", stays=True, look="", **change
 def pod_of(name, containers, **spec):
     return {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **spec.pop("metadata", {})},
-        "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+        "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
                  "automountServiceAccountToken": False, "enableServiceLinks": False,
                  "dnsPolicy": "Default", "containers": containers, **spec},
     }

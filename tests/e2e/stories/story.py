@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from cluster.api import ApiError
-from cluster.cluster import Cluster, ClusterError, built_programs, until
+from cluster.cluster import PROGRAMS, Cluster, ClusterError, built_programs, until
 from cluster.layout import NODE_NAME
 
 from .agent import Agent
@@ -17,7 +17,7 @@ from .pods import DONE, LOOK_AROUND, parse_view, pod
 GPU = "nvidia.com/gpu"
 PODS = "/api/v1/namespaces/default/pods"
 NODE = f"/api/v1/nodes/{NODE_NAME}"
-BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"])
+BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"]).resolve()
 AGENT = BUILD / "src/apps/tranche-device-plugin"
 SIM = next(BUILD.glob("sim/**/tranche-sim"))
 LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
@@ -26,47 +26,48 @@ LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
 class Story(unittest.TestCase):
     """The stories of a class share a cluster, and each begins on an empty node.
 
-    A class that needs another kubelet or runtime says so in `kubelet_changes`
-    and `default_runtime`; classes with equal needs share one cluster.
+    A class that needs another kubelet, runtime or program says so in
+    `kubelet_changes`, `default_runtime` and `more_programs`; classes with equal
+    needs share one cluster.
     """
     kubelet_changes = {}
+    more_programs = ()  # "nvidia": its runtime, with a RuntimeClass
     default_runtime = "runc"
     shared = None  # (needs, cluster)
 
-    @classmethod
-    def setUpClass(cls):
-        needs = (repr(cls.kubelet_changes), cls.default_runtime)
+    def setUp(self):
+        self.plugins = []
+        self.cluster = self.cluster_with_what_is_needed()
+        self.addCleanup(self.clear)
+
+    def cluster_with_what_is_needed(self):
+        needs = (repr(self.kubelet_changes), self.more_programs, self.default_runtime)
         if Story.shared and Story.shared[0] != needs:
             end_shared_cluster()
         if not Story.shared:
             state = tempfile.mkdtemp(prefix="tranche-e2e-")
-            cluster = Cluster(state, built_programs())
-            Story.shared = (needs, cluster)
-            cls.prepare(cluster)
-            cluster.up(cls.kubelet_changes, cls.default_runtime)
-        cls.cluster = Story.shared[1]
-
-    @classmethod
-    def prepare(cls, cluster):
-        """Before the cluster starts; for what must be on its disk by then."""
-
-    def setUp(self):
-        self.plugins = []
-        self.addCleanup(self.clear)
+            Story.shared = (needs, Cluster(state, built_programs((*PROGRAMS, *self.more_programs))))
+            Story.shared[1].up(self.kubelet_changes, self.default_runtime)
+        return Story.shared[1]
 
     def clear(self):
-        """Keeps the logs of a story that failed, and empties the node."""
-        failed = self._outcome.result is not None and any(
-            test is self for test, _ in self._outcome.result.failures + self._outcome.result.errors)
-        errors = getattr(self._outcome, "errors", [])
-        if failed or any(error for _, error in errors if error):
+        """Empties the node. One that a story failed on is given up, but for its logs."""
+        if self.has_failed():
             self.keep_logs()
         for plugin in self.plugins:
             plugin.stop()
+        if self.has_failed():
+            end_shared_cluster()
+            return
         self.delete_all_pods()
+        # The next story must not take this one's offer for its own.
         self.until_nothing_is_offered()
         # What an agent remembers of GPUs and tells the runtime is no matter of the next story.
         self.cluster.checked("sh", "-c", "rm -rf /var/lib/kubelet/device-plugins/tranche /var/run/cdi/*")
+
+    def has_failed(self):
+        result = self._outcome.result
+        return any(test is self for test, _ in result.failures + result.errors)
 
     def keep_logs(self):
         target = LOGS / self.id().split("stories.")[-1]
@@ -158,12 +159,18 @@ class Story(unittest.TestCase):
         return parse_view(until(complete, f"the output of pod {name}", 30))
 
     def look_again(self, name):
-        """What the pod sees by now."""
-        return parse_view(self.cluster.checked("kubectl", "exec", name, "--", "sh", "-c", LOOK_AROUND + DONE))
+        """What a running pod sees now."""
+        def seen():  # a kubelet that has just come may not listen yet
+            done = self.cluster.inside("kubectl", "exec", name, "--", "sh", "-c", LOOK_AROUND + DONE)
+            return done.stdout if done.returncode == 0 else None
+        return parse_view(until(seen, f"a command in pod {name}", 30))
+
+    def pod(self, name, count=1, resource=GPU, **options):
+        return pod(name, {resource: count} if count else {}, **options)
 
     def run_pod(self, name, count=1, resource=GPU, **options):
         """Creates a pod, waits until it has looked around, and returns what it saw."""
-        self.create(pod(name, {resource: count} if count else {}, **options))
+        self.create(self.pod(name, count, resource, **options))
         return self.view(name)
 
     def delete_pod(self, name, wait=True):
@@ -180,7 +187,7 @@ class Story(unittest.TestCase):
             raise
 
     def delete_all_pods(self):
-        self.cluster.api.text("DELETE", PODS, {"gracePeriodSeconds": 0})
+        self.cluster.api.text("DELETE", PODS, {"gracePeriodSeconds": 1})
         until(lambda: not self.cluster.api.get(PODS)["items"], "the end of all pods", 60)
 
 

@@ -1,0 +1,89 @@
+{{/* A list as the program takes it, with commas; everything else as it is. */}}
+{{- define "tranche.text" -}}
+{{- if kindIs "slice" . -}}{{- join "," . -}}{{- else -}}{{- toString . -}}{{- end -}}
+{{- end -}}
+
+{{- define "tranche.environment" -}}
+{{ include "tranche.flagVariables" . }}
+{{- if include "tranche.watchesMig" . }}
+- name: NVIDIA_MIG_MONITOR_DEVICES
+  value: all
+{{- end }}
+{{- with (((.Values.devicePlugin).containers).main).env }}
+{{ toYaml . }}
+{{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Whether NVIDIA's runtime is asked for the right to watch MIG devices. It refuses
+     containers that ask without SYS_ADMIN. */}}
+{{- define "tranche.watchesMig" -}}
+{{- $facts := include "tranche.facts" . | fromYaml -}}
+{{- $context := include "tranche.securityContext" . -}}
+{{- $may := regexMatch "SYS_ADMIN|privileged: true" $context -}}
+{{- if and $facts.mig $may (not .Values.privileged) -}}yes{{- end -}}
+{{- end -}}
+
+{{/* The variables of the program's flags: those that have a value. */}}
+{{- define "tranche.flagVariables" -}}
+{{- $v := .Values -}}
+{{- $specs := $v.passDeviceSpecs -}}
+{{- if kindIs "invalid" $specs -}}{{- $specs = $v.compatWithCPUManager -}}{{- end -}}
+{{- $configFile := $v.configFile -}}
+{{- if include "tranche.configMapName" . -}}
+{{- $configFile = printf "/etc/tranche/%s" (include "tranche.configKey" .) -}}
+{{- end -}}
+{{- $variables := list
+  (list "CONFIG_FILE" $configFile)
+  (list "MIG_STRATEGY" $v.migStrategy)
+  (list "EXCLUDE_DEVICES" $v.excludeDevices)
+  (list "SHARED_DEVICES_ALLOCATION_POLICY" $v.sharedDevicesAllocationPolicy)
+  (list "MPS_ROOT" $v.mps.root)
+  (list "DEVICE_LIST_STRATEGY" $v.deviceListStrategy)
+  (list "DEVICE_ID_STRATEGY" $v.deviceIDStrategy)
+  (list "PASS_DEVICE_SPECS" $specs)
+  (list "GDRCOPY_ENABLED" $v.gdrcopyEnabled)
+  (list "GDS_ENABLED" $v.gdsEnabled)
+  (list "MOFED_ENABLED" $v.mofedEnabled)
+  (list "IMEX_CHANNEL_IDS" $v.imex.channelIDs)
+  (list "IMEX_REQUIRED" $v.imex.required)
+  (list "HOST_PATH" $v.hostPath)
+  (list "CONTAINER_PATH" $v.containerPath)
+  (list "CDI_ANNOTATION_PREFIX" $v.cdi.annotationPrefix)
+  (list "NVIDIA_CDI_HOOK_PATH" $v.cdi.nvidiaHookPath)
+  (list "CDI_DIR" $v.cdi.dir)
+  (list "CDI_FEATURE_FLAGS" $v.cdi.featureFlags)
+  (list "CDI_DISABLE_HOOKS" $v.cdi.disableHooks)
+  (list "FAIL_ON_INIT_ERROR" $v.failOnInitError)
+  (list "DEVICE_DISCOVERY_STRATEGY" $v.deviceDiscoveryStrategy)
+  (list "NVIDIA_DRIVER_ROOT" $v.nvidiaDriverRoot)
+  (list "NVIDIA_DEV_ROOT" $v.nvidiaDevRoot)
+  (list "DRIVER_ROOT_CTR_PATH" $v.containerDriverRoot)
+  (list "HOST_ROOT" $v.hostRoot)
+  (list "DRIVER_CALL_TIMEOUT" $v.driverCallTimeout)
+  (list "HEALTH_CHECK_INTERVAL" $v.healthCheckInterval)
+  (list "DP_DISABLE_HEALTHCHECKS" $v.disableHealthchecks)
+  (list "DP_ENABLE_HEALTHCHECKS" $v.enableHealthchecks)
+  (list "KUBELET_SOCKET" $v.kubeletSocket)
+  (list "STATE_DIR" $v.stateDir)
+  (list "LOG_FORMAT" $v.logFormat)
+-}}
+{{- range $variables -}}
+{{- $value := index . 1 -}}
+{{- if not (or (kindIs "invalid" $value) (and (kindIs "slice" $value) (empty $value))) }}
+- name: {{ index . 0 }}
+  value: {{ include "tranche.text" $value | quote }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tranche.arguments" -}}
+{{- if not (kindIs "invalid" .Values.verbosity) }}
+- --v={{ .Values.verbosity }}
+{{- end -}}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,113 @@
+{{- define "tranche.securityContext" -}}
+{{- $facts := include "tranche.facts" . | fromYaml -}}
+{{- if .Values.securityContext -}}
+{{- toYaml .Values.securityContext -}}
+{{- else if or .Values.privileged .Values.compatWithCPUManager -}}
+privileged: true
+readOnlyRootFilesystem: true
+runAsUser: 0
+{{- else if $facts.mig -}}
+capabilities:
+  drop: [ALL]
+  add: [SYS_ADMIN]
+readOnlyRootFilesystem: true
+runAsUser: 0
+seccompProfile:
+  type: RuntimeDefault
+{{- else -}}
+allowPrivilegeEscalation: false
+capabilities:
+  drop: [ALL]
+readOnlyRootFilesystem: true
+runAsUser: 0
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+{{- end -}}
+
+{{- define "tranche.volumeMounts" -}}
+{{- $facts := include "tranche.facts" . | fromYaml -}}
+- name: device-plugins
+  mountPath: {{ $facts.kubeletFolder }}
+{{- if $facts.cdi }}
+- name: cdi
+  mountPath: {{ $facts.cdiDir }}
+{{- end }}
+{{- with $facts.driverRoot }}
+- name: driver-root
+  mountPath: {{ $facts.driverRootPlace }}
+  readOnly: true
+{{- /* A driver in a container may be mounted there after we have started. */}}
+{{- if ne . "/" }}
+  mountPropagation: HostToContainer
+{{- end }}
+{{- end }}
+{{- if .Values.privileged }}
+- name: dev
+  mountPath: /dev
+{{- end }}
+{{- with $facts.hostPath }}
+- name: driver-folder
+  mountPath: {{ . }}
+  readOnly: true
+{{- end }}
+{{- with .Values.stateDir }}
+- name: state
+  mountPath: {{ . }}
+{{- end }}
+{{- /* The folder, never a single file of it: only so are changes seen. */}}
+{{- if include "tranche.configMapName" . }}
+- name: config
+  mountPath: /etc/tranche
+  readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "tranche.volumes" -}}
+{{- $facts := include "tranche.facts" . | fromYaml -}}
+- name: device-plugins
+  hostPath:
+    path: {{ .Values.kubeletRootDir | trimSuffix "/" }}/device-plugins
+    type: Directory
+{{- if $facts.cdi }}
+- name: cdi
+  hostPath:
+    path: {{ $facts.cdiDir }}
+    type: DirectoryOrCreate
+{{- end }}
+{{- with $facts.driverRoot }}
+- name: driver-root
+  hostPath:
+    path: {{ . }}
+    type: {{ eq . "/" | ternary "Directory" "DirectoryOrCreate" }}
+{{- end }}
+{{- if .Values.privileged }}
+- name: dev
+  hostPath:
+    path: /dev
+    type: Directory
+{{- end }}
+{{- with $facts.hostPath }}
+- name: driver-folder
+  hostPath:
+    path: {{ . }}
+    type: DirectoryOrCreate
+{{- end }}
+{{- with .Values.stateDir }}
+- name: state
+  hostPath:
+    path: {{ . }}
+    type: DirectoryOrCreate
+{{- end }}
+{{- with include "tranche.configMapName" . }}
+- name: config
+  configMap:
+    name: {{ . }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,72 @@
+{{/* What cannot be served is refused here, with what to do instead, and never ignored. */}}
+{{- define "tranche.refusals" -}}
+{{- include "tranche.refuseForeign" . -}}
+{{- include "tranche.refuseConfig" . -}}
+{{- include "tranche.refuseUnfit" . -}}
+{{- end -}}
+
+{{/* Parts of NVIDIA's chart that this one has not. */}}
+{{- define "tranche.refuseForeign" -}}
+{{- $v := .Values -}}
+{{- if ($v.gfd).enabled -}}
+{{- fail "gfd.enabled: there is no feature discovery in this chart. Install NVIDIA's gpu-feature-discovery by its own release, with devicePlugin.enabled=false there, and leave gfd.enabled out here." -}}
+{{- end -}}
+{{- if ($v.nfd).enabled -}}
+{{- fail "nfd.enabled: node feature discovery is not part of this chart. Install it by its own chart and leave nfd.enabled out here." -}}
+{{- end -}}
+{{- if ($v.mps).enabled -}}
+{{- fail "mps.enabled: this version has no MPS. Use time slicing (sharing.timeSlicing in config.map), or stay with NVIDIA's plugin on these nodes." -}}
+{{- end -}}
+{{- if eq (toString ($v.devicePlugin).enabled) "false" -}}
+{{- fail "devicePlugin.enabled=false: this chart is the device plugin and nothing else. Uninstall the release, or keep it off nodes with nodeSelector." -}}
+{{- end -}}
+{{- if contains "nvidia/k8s-device-plugin" $v.image.repository -}}
+{{- fail (printf "image.repository is %s, which is NVIDIA's plugin. Leave out image.repository and image.tag, or name your copy of the image that 'make image' makes." $v.image.repository) -}}
+{{- end -}}
+{{- if has $v.deviceDiscoveryStrategy (list "tegra" "wsl") -}}
+{{- fail (printf "deviceDiscoveryStrategy=%s: this version does not serve such nodes. Leave it out, or say auto or nvml; keep NVIDIA's plugin on Tegra and WSL nodes." $v.deviceDiscoveryStrategy) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tranche.refuseConfig" -}}
+{{- $config := .Values.config -}}
+{{- $names := keys ($config.map | default dict) | sortAlpha -}}
+{{- if gt (len $names) 1 -}}
+{{- fail (printf "config.map has several entries (%s), but this version does not choose one by node label. Keep one; for groups of nodes that need different ones, install a release for each, with nodeSelector." (join ", " $names)) -}}
+{{- end -}}
+{{- if and $config.map $config.name -}}
+{{- fail "config.map and config.name are both given. Keep one: map holds the configuration itself, name names a ConfigMap that exists." -}}
+{{- end -}}
+{{- if and $config.name (not $config.default) -}}
+{{- fail (printf "config.name needs config.default: which entry of the ConfigMap %s is the file." $config.name) -}}
+{{- end -}}
+{{- if and $config.map $config.default (not (has $config.default $names)) -}}
+{{- fail (printf "config.default is %s, but config.map has %s." $config.default (first $names)) -}}
+{{- end -}}
+{{- if and $config.default (not $config.map) (not $config.name) -}}
+{{- fail "config.default names an entry, but there is neither config.map nor config.name." -}}
+{{- end -}}
+{{- if and .Values.configFile (or $config.map $config.name) -}}
+{{- fail "configFile and config are both given. Keep one." -}}
+{{- end -}}
+{{- range $strategy := $config.fallbackStrategies -}}
+{{- if not (has $strategy (list "named" "single")) -}}
+{{- fail (printf "config.fallbackStrategies: %s is not served, because no configuration is chosen by node label. Leave it out and say which one with config.map, or config.name and config.default." $strategy) -}}
+{{- end -}}
+{{- end -}}
+{{- $file := include "tranche.inlineConfig" . | fromYaml -}}
+{{- if ($file.sharing).mps -}}
+{{- fail "config.map has sharing.mps, which this version does not have. Use sharing.timeSlicing." -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Values that cannot go together. */}}
+{{- define "tranche.refuseUnfit" -}}
+{{- $facts := include "tranche.facts" . | fromYaml -}}
+{{- if and .Values.containerPath (not $facts.hostPath) -}}
+{{- fail "containerPath is where containers find the folder of hostPath; give both." -}}
+{{- end -}}
+{{- if and (not .Values.allowDefaultNamespace) (eq (include "tranche.namespace" .) "default") -}}
+{{- fail "The release would be in the namespace 'default', and allowDefaultNamespace is false. Choose one with --namespace." -}}
+{{- end -}}
+{{- end -}}

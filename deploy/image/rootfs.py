@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is in the image, as a plan: path to entry. Debian's layout, no shell."""
+import dataclasses
+import pathlib
+import re
+import subprocess
+
+import elf
+import libraries
+
+# Linked into the binary, so that their licences travel with it. Debian's
+# packages, whose copyright files they are.
+LINKED_PACKAGES = ("libabsl-dev", "libc-ares-dev", "libgrpc-dev", "libprotobuf-dev",
+                   "libstdc++-12-dev", "libyaml-cpp-dev", "nlohmann-json3-dev", "zlib1g-dev")
+
+# A container's root is read-only, so that whatever is mounted has its place.
+# /var/run is a folder and no link to /run, because not every runtime mounts
+# through a link.
+MOUNT_POINTS = ("dev", "driver-root", "etc/tranche", "proc", "run", "sys",
+                "var/lib/kubelet/device-plugins", "var/lib/kubelet/pod-resources", "var/run/cdi")
+
+
+class ContentError(Exception):
+    """What cannot be put into the image, and why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Directory:
+    mode: int = 0o755
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    target: str
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    content: bytes
+    mode: int = 0o644
+
+
+def plan(binary, license_file, packages=LINKED_PACKAGES):
+    found = libraries.closure(binary)
+    return with_parents({
+        **base(),
+        **programs(binary),
+        **shared_libraries(elf.read(binary), found),
+        **notices(license_file, package_owners(found) | set(packages)),
+    })
+
+
+def base():
+    entries = {place: Directory() for place in MOUNT_POINTS}
+    # NVIDIA's runtime looks for this file to learn where libraries belong.
+    # Without it the driver's would be put where Debian's loader does not look.
+    entries["etc/debian_version"] = File(b"12\n")
+    entries["etc/passwd"] = File(b"root:x:0:0:root:/:/sbin/nologin\n")
+    entries["etc/group"] = File(b"root:x:0:\n")
+    entries["tmp"] = Directory(0o1777)
+    entries["lib"] = Link("usr/lib")
+    return entries
+
+
+def programs(binary):
+    content = pathlib.Path(binary).read_bytes()
+    return {
+        "usr/bin/tranche-device-plugin": File(content, 0o755),
+        # What manifests for NVIDIA's plugin call.
+        "usr/bin/nvidia-device-plugin": Link("tranche-device-plugin"),
+    }
+
+
+def shared_libraries(program, found):
+    folder = f"usr/lib/{program.machine.triplet}"
+    entries = {f"{folder}/{name}": File(path.read_bytes(), 0o755)
+               for name, path in found.items()}
+    if program.interpreter:
+        entries.update(loader_link(program.interpreter, folder))
+    return entries
+
+
+def loader_link(interpreter, folder):
+    """/lib64/ld-linux-x86-64.so.2, say, leads to the loader among the libraries."""
+    place = pathlib.PurePosixPath("usr", interpreter.lstrip("/"))
+    if place.parent.name == "lib64":
+        return {"lib64": Link("usr/lib64"),
+                str(place): Link(f"../{folder.removeprefix('usr/')}/{place.name}")}
+    return {str(place): Link(f"{folder.removeprefix('usr/lib/')}/{place.name}")}
+
+
+def package_owners(found):
+    """The Debian packages that the libraries come from."""
+    owners = set()
+    for path in found.values():
+        # Packages name /lib/…, the same file as /usr/lib/….
+        merged = str(path).removeprefix("/usr")
+        asked = subprocess.run(["dpkg-query", "-S", merged, f"/usr{merged}"], text=True,
+                               capture_output=True, check=False)
+        if not asked.stdout:
+            raise ContentError(f"no Debian package owns {path}, so its licence is not known")
+        owners.add(asked.stdout.split(":")[0])
+    return owners
+
+
+def notices(license_file, packages):
+    doc = "usr/share/doc"
+    ours = pathlib.Path(license_file).read_bytes()
+    entries = {f"{doc}/tranche-device-plugin/LICENSE": File(ours)}
+    common = set()
+    for package in packages:
+        source = pathlib.Path("/", doc, package, "copyright")
+        if not source.is_file():
+            raise ContentError(f"{source} is missing; install {package}, which is in the image")
+        text = source.read_bytes()
+        entries[f"{doc}/{package}/copyright"] = File(text)
+        common.update(re.findall(rb"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])", text))
+    for name in common:
+        path = f"usr/share/common-licenses/{name.decode()}"
+        if pathlib.Path("/", path).is_file():
+            entries[path] = File(pathlib.Path("/", path).read_bytes())
+    return entries
+
+
+def with_parents(entries):
+    """The same with every folder on the way, in order."""
+    whole = dict(entries)
+    for path in entries:
+        for parent in pathlib.PurePosixPath(path).parents:
+            if str(parent) != ".":
+                whole.setdefault(str(parent), Directory())
+    return dict(sorted(whole.items()))

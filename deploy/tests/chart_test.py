@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the chart makes of its values, rendered by real Helm.
+
+chart_test.py PROGRAM: the built tranche-device-plugin, whose flags the chart is held to.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import helm_cli
+from helm_cli import environment, render, section
+
+PROGRAM = ""
+
+# For each flag, or variable without one: a value of the chart, and what it becomes.
+REACHED_BY = {
+    "--mig-strategy": ("migStrategy", "mixed", "mixed"),
+    "--exclude-devices": ("excludeDevices", [3, "07:00.0", "*T4*"], "3,07:00.0,*T4*"),
+    "--shared-devices-allocation-policy": ("sharedDevicesAllocationPolicy", "packed", "packed"),
+    "--mps-root": ("mps.root", "/run/nvidia/mps", "/run/nvidia/mps"),
+    "--device-list-strategy": ("deviceListStrategy", ["envvar", "cdi-cri"], "envvar,cdi-cri"),
+    "--device-id-strategy": ("deviceIDStrategy", "index", "index"),
+    "--pass-device-specs": ("passDeviceSpecs", True, "true"),
+    "--gdrcopy-enabled": ("gdrcopyEnabled", True, "true"),
+    "--gds-enabled": ("gdsEnabled", False, "false"),
+    "--mofed-enabled": ("mofedEnabled", True, "true"),
+    "--imex-channel-ids": ("imex.channelIDs", [0], "0"),
+    "--imex-required": ("imex.required", True, "true"),
+    "--host-path": ("hostPath", "/opt/driver", "/opt/driver"),
+    "--container-path": ("containerPath", "/opt/there", "/opt/there"),
+    "--cdi-annotation-prefix": ("cdi.annotationPrefix", "example.com/", "example.com/"),
+    "--nvidia-cdi-hook-path": ("cdi.nvidiaHookPath", "/usr/bin/hook", "/usr/bin/hook"),
+    "--cdi-dir": ("cdi.dir", "/etc/cdi", "/etc/cdi"),
+    "--cdi-feature-flags": ("cdi.featureFlags", "disable-ipc-discoverer", "disable-ipc-discoverer"),
+    "--cdi-disable-hooks": ("cdi.disableHooks", ["chmod", "all"], "chmod,all"),
+    "--fail-on-init-error": ("failOnInitError", True, "true"),
+    "--device-discovery-strategy": ("deviceDiscoveryStrategy", "nvml", "nvml"),
+    "--driver-root": ("nvidiaDriverRoot", "/run/nvidia/driver", "/run/nvidia/driver"),
+    "--dev-root": ("nvidiaDevRoot", "/", "/"),
+    "--driver-root-ctr-path": ("containerDriverRoot", "/driver", "/driver"),
+    "--host-root": ("hostRoot", "/host", "/host"),
+    "--driver-call-timeout": ("driverCallTimeout", "20s", "20s"),
+    "--health-check-interval": ("healthCheckInterval", "1m30s", "1m30s"),
+    "DP_DISABLE_HEALTHCHECKS": ("disableHealthchecks", [48, 63], "48,63"),
+    "DP_ENABLE_HEALTHCHECKS": ("enableHealthchecks", "all", "all"),
+    "--config-file": ("configFile", "/mine/config.yaml", "/mine/config.yaml"),
+    "--kubelet-socket": ("kubeletSocket", "/plugins/kubelet.sock", "/plugins/kubelet.sock"),
+    "--state-dir": ("stateDir", "/var/lib/tranche", "/var/lib/tranche"),
+    "--log-format": ("logFormat", "json", "json"),
+    "--v": ("verbosity", 4, "--v=4"),  # has no variable
+}
+WITHOUT_VALUE = {"--help", "--version"}
+
+
+def nested(key, value):
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value
+
+
+def merged(one, other):
+    both = dict(one)
+    for key, value in other.items():
+        both[key] = merged(both[key], value) if isinstance(both.get(key), dict) else value
+    return both
+
+
+def flags_of_the_program():
+    """Flag, or variable without one, to variable; from --help."""
+    text = subprocess.run([PROGRAM, "--help"], text=True, capture_output=True, check=True).stdout
+    text = re.sub(r"\nAccepted without effect:\n.*?\n\n(?=\S)", "\n", text, flags=re.DOTALL)
+    _, _, text = text.partition("\nResources and sharing:\n")
+    found = {}
+    for head, body in re.findall(r"^  (\S.*)\n((?:      .*\n)+)", text, re.MULTILINE):
+        variable = re.search(r"environment\s+([A-Z_]+)", " ".join(body.split()))
+        name = head.split()[0].rstrip(",")
+        found[name] = name if "(environment only)" in head else variable and variable[1]
+    return found
+
+
+class Flags(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.flags = {name: variable for name, variable in flags_of_the_program().items()
+                     if name not in WITHOUT_VALUE}
+
+    def test_are_found_in_the_programs_help(self):
+        self.assertEqual(self.flags["--mig-strategy"], "MIG_STRATEGY")
+        self.assertIsNone(self.flags["--v"])
+        self.assertNotIn("--vmodule", self.flags)
+
+    def test_each_has_a_value_in_this_table(self):
+        self.assertEqual(sorted(self.flags), sorted(REACHED_BY))
+
+    def test_each_value_reaches_its_flag(self):
+        for flag, variable in self.flags.items():
+            key, value, expected = REACHED_BY[flag]
+            with self.subTest(flag=flag, key=key):
+                values = nested(key, value)
+                if flag == "--container-path":
+                    values["hostPath"] = "/opt/driver"
+                rendered = render(values)
+                if variable is None:
+                    self.assertIn(f"- {expected}\n", rendered)
+                else:
+                    self.assertEqual(environment(rendered)[variable], expected)
+
+    def test_each_value_stands_in_the_values_file(self):
+        defaults = (helm_cli.CHART / "values.yaml").read_text()
+        for key, _, _ in REACHED_BY.values():
+            indent = "  " * key.count(".")
+            name = key.rpartition(".")[2]
+            self.assertRegex(defaults, rf"(?m)^{indent}{name}:", key)
+
+    def test_none_is_set_by_default_but_one(self):
+        self.assertEqual(environment(render()), {"FAIL_ON_INIT_ERROR": "false"})
+
+    def test_null_leaves_a_flag_to_the_program(self):
+        self.assertEqual(environment(render({"failOnInitError": None})), {})
+
+    def test_all_together_render(self):
+        values = {}
+        for key, value, _ in REACHED_BY.values():
+            values = merged(values, nested(key, value))
+        self.assertEqual(len(environment(render(values))),
+                         len(REACHED_BY) - 1 + len({"NVIDIA_MIG_MONITOR_DEVICES"}))
+
+
+class Chart(unittest.TestCase):
+    def test_passes_strict_lint(self):
+        helm_cli.run("lint", "--strict", helm_cli.CHART)
+
+    def test_has_the_programs_version(self):
+        printed = subprocess.run([PROGRAM, "version"], text=True, capture_output=True, check=True)
+        version = printed.stdout.split()[-1]
+        chart = (helm_cli.CHART / "Chart.yaml").read_text()
+        self.assertIn(f"\nversion: {version}\n", chart)
+        self.assertIn(f'\nappVersion: "{version}"\n', chart)
+        self.assertIn(f"image: localhost/tranche-device-plugin:{version}\n", render())
+
+    def test_image_can_be_named_by_digest(self):
+        digest = "sha256:" + "0" * 64
+        rendered = render({"image": {"repository": "example.com/agent", "digest": digest}})
+        self.assertIn(f"image: example.com/agent@{digest}\n", rendered)
+
+    def test_selector_does_not_follow_the_names(self):
+        plain = section(render(), "matchLabels")
+        renamed = section(render({"nameOverride": "other", "fullnameOverride": "else"}),
+                          "matchLabels")
+        self.assertEqual(plain, renamed)
+        self.assertIn("component: device-plugin", plain)
+
+    def test_notes_render(self):
+        # Helm shows them at installation only, and so fails there only.
+        with tempfile.TemporaryDirectory() as folder:
+            chart = pathlib.Path(folder, "chart")
+            shutil.copytree(helm_cli.CHART, chart)
+            notes = (chart / "templates" / "NOTES.txt").read_text()
+            (chart / "templates" / "shown.yaml").write_text(
+                '{{- define "notes" -}}\n' + notes + '\n{{- end }}\n'
+                'notes: {{ include "notes" . | toJson }}\n')
+            for values, words in (({}, "set runtimeClassName"),
+                                  ({"config": {"map": {"a": ""}}}, "check-config")):
+                shown = helm_cli.run("template", "t", chart, "--show-only", "templates/shown.yaml",
+                                     values=values)
+                self.assertIn(words, shown)
+
+    def test_reaches_no_api_server(self):
+        rendered = render()
+        self.assertEqual(rendered.count("automountServiceAccountToken: false"), 2)
+        self.assertNotIn("kind: ClusterRole", rendered)
+
+
+class Security(unittest.TestCase):
+    def context(self, values=None):
+        rendered = render(values)
+        return section(rendered[rendered.index("containers:"):], "securityContext")
+
+    def test_default_has_no_right_at_all(self):
+        context = self.context()
+        self.assertIn("allowPrivilegeEscalation: false", context)
+        self.assertIn("drop: [ALL]", context)
+        self.assertIn("readOnlyRootFilesystem: true", context)
+        self.assertIn("type: RuntimeDefault", context)
+        self.assertNotIn("privileged", context)
+        self.assertNotIn("add:", context)
+
+    def test_privileged_also_sees_devices_and_driver_of_the_host(self):
+        rendered = render({"privileged": True})
+        self.assertIn("privileged: true", rendered)
+        self.assertIn("mountPath: /dev\n", rendered)
+        self.assertIn("mountPath: /driver-root\n              readOnly: true\n", rendered)
+
+    def test_cpu_manager_is_served_as_nvidias_chart_does(self):
+        rendered = render({"compatWithCPUManager": True})
+        self.assertEqual(environment(rendered)["PASS_DEVICE_SPECS"], "true")
+        self.assertIn("privileged: true", rendered)
+        self.assertNotIn("mountPath: /dev\n", rendered)
+
+    def test_mig_is_watched_with_the_right_that_the_runtime_asks_for(self):
+        for values in ({"migStrategy": "single"},
+                       {"config": {"map": {"a": "flags: {migStrategy: mixed}"}}},
+                       {"config": {"name": "unseen", "default": "a"}}):
+            with self.subTest(values=values):
+                self.assertIn("add: [SYS_ADMIN]", self.context(values))
+                self.assertIn("NVIDIA_MIG_MONITOR_DEVICES", environment(render(values)))
+        for values in ({"migStrategy": "none"},
+                       {"config": {"name": "unseen", "default": "a"}, "migStrategy": "none"},
+                       {"migStrategy": "none",
+                        "config": {"map": {"a": "flags: {migStrategy: mixed}"}}}):
+            with self.subTest(values=values):
+                self.assertNotIn("SYS_ADMIN", self.context(values))
+
+    def test_own_context_replaces_the_charts(self):
+        values = {"securityContext": {"runAsUser": 7}, "migStrategy": "mixed"}
+        self.assertEqual(self.context(values), "runAsUser: 7")
+        self.assertNotIn("NVIDIA_MIG_MONITOR_DEVICES", environment(render(values)))
+
+
+class Mounts(unittest.TestCase):
+    def test_default_mounts_nothing_but_the_kubelets_folder(self):
+        rendered = render()
+        self.assertEqual(rendered.count("mountPath:"), 1)
+        self.assertIn("mountPath: /var/lib/kubelet/device-plugins\n", rendered)
+
+    def test_kubelet_may_have_another_root(self):
+        rendered = render({"kubeletRootDir": "/var/lib/k0s/kubelet"})
+        self.assertIn("path: /var/lib/k0s/kubelet/device-plugins\n", rendered)
+        self.assertIn("mountPath: /var/lib/kubelet/device-plugins\n", rendered)
+
+    def test_cdi_strategy_brings_its_folder_and_the_driver(self):
+        config = {"map": {"a": "flags: {plugin: {deviceListStrategy: cdi-cri}}"}}
+        for values in ({"deviceListStrategy": "envvar,cdi-annotations"},
+                       {"deviceListStrategy": ["cdi-cri"]},
+                       {"cdi": {"enabled": True}},
+                       {"config": config}):
+            with self.subTest(values=values):
+                rendered = render(values)
+                self.assertIn("mountPath: /var/run/cdi\n", rendered)
+                self.assertIn("mountPath: /driver-root\n", rendered)
+
+    def test_value_wins_over_the_file_as_in_the_program(self):
+        config = {"map": {"a": "flags: {plugin: {deviceListStrategy: cdi-cri}}"}}
+        self.assertNotIn("/var/run/cdi", render({"deviceListStrategy": "envvar", "config": config}))
+
+    def test_driver_in_a_container_is_seen_when_it_comes(self):
+        rendered = render({"nvidiaDriverRoot": "/run/nvidia/driver"})
+        self.assertIn("path: /run/nvidia/driver\n", rendered)
+        self.assertIn("mountPropagation: HostToContainer\n", rendered)
+        self.assertNotIn("mountPropagation", render({"nvidiaDriverRoot": "/"}))
+
+    def test_config_is_mounted_as_a_folder(self):
+        rendered = render({"config": {"map": {"mine": "version: v1"}}})
+        self.assertIn("mountPath: /etc/tranche\n", rendered)
+        self.assertNotIn("subPath", rendered)
+        self.assertEqual(environment(rendered)["CONFIG_FILE"], "/etc/tranche/mine")
+        self.assertIn("  mine: |\n    version: v1\n", rendered)
+
+    def test_config_map_of_the_cluster_is_not_made(self):
+        rendered = render({"config": {"name": "theirs", "default": "b"}})
+        self.assertNotIn("kind: ConfigMap", rendered)
+        self.assertIn("configMap:\n            name: theirs\n", rendered)
+        self.assertEqual(environment(rendered)["CONFIG_FILE"], "/etc/tranche/b")
+
+
+class NvidiasValues(unittest.TestCase):
+    # The defaults of its chart, v0.20, but for the image.
+    DEFAULTS = {
+        "config": {"name": "", "map": {}, "default": "", "fallbackStrategies": ["named", "single"]},
+        **dict.fromkeys(("compatWithCPUManager", "migStrategy", "failOnInitError",
+                         "deviceListStrategy", "deviceIDStrategy", "nvidiaDriverRoot",
+                         "gdrcopyEnabled", "gdsEnabled", "mofedEnabled",
+                         "deviceDiscoveryStrategy", "runtimeClassName")),
+        "nameOverride": "", "fullnameOverride": "", "namespaceOverride": "",
+        "selectorLabelsOverride": {}, "componentSelectorLabels": {"enabled": False},
+        "allowDefaultNamespace": False, "imagePullSecrets": [],
+        "image": {"pullPolicy": "IfNotPresent", "tag": ""},
+        "updateStrategy": {"type": "RollingUpdate"}, "podAnnotations": {},
+        "podSecurityContext": {}, "securityContext": {}, "resources": {}, "nodeSelector": {},
+        "affinity": {"nodeAffinity": {}}, "priorityClassName": "system-node-critical",
+        "devicePlugin": {"enabled": True, "containers": {"main": {
+            "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}}},
+        "gfd": {"enabled": False, "noTimestamp": None, "securityContext": {"privileged": True}},
+        "nfd": {"nameOverride": "node-feature-discovery", "master": {}, "worker": {}},
+        "mps": {"root": "/run/nvidia/mps", "enableHostPID": True},
+        "cdi": {"nvidiaHookPath": None, "featureFlags": None},
+    }
+    REFUSED = (
+        ({"gfd": {"enabled": True}}, "Install NVIDIA's gpu-feature-discovery"),
+        ({"nfd": {"enabled": True}}, "Install it by its own chart"),
+        ({"mps": {"enabled": True}}, "Use time slicing"),
+        ({"devicePlugin": {"enabled": False}}, "Uninstall the release"),
+        ({"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}}, "Leave out image.reposito"),
+        ({"deviceDiscoveryStrategy": "tegra"}, "keep NVIDIA's plugin on Tegra"),
+        ({"config": {"map": {"a": "", "b": ""}, "default": "a"}}, "install a release for each"),
+        ({"config": {"map": {"a": ""}, "name": "b"}}, "Keep one"),
+        ({"config": {"map": {"a": ""}, "default": "b"}}, "but config.map has a"),
+        ({"config": {"map": {"a": "x: ["}}}, "config.map.a is no YAML"),
+        ({"config": {"map": {"a": "sharing: {mps: {resources: []}}"}}}, "Use sharing.timeSlicing"),
+        ({"config": {"name": "a"}}, "config.name needs config.default"),
+        ({"config": {"default": "a"}}, "neither config.map nor config.name"),
+        ({"config": {"fallbackStrategies": ["empty"]}}, "empty is not served"),
+        ({"configFile": "/a", "config": {"map": {"a": ""}}}, "configFile and config are both"),
+        ({"containerPath": "/a"}, "give both"),
+        ({"allowDefaultNamespace": False, "namespaceOverride": "default"}, "allowDefaultNamespace"),
+        ({"migStrategy": "mixd"}, "value must be one of 'none', 'single', 'mixed'"),
+        ({"noTimestamp": True}, "'noTimestamp' not allowed"),
+        ({"cdi": {"unknown": 1}}, "'unknown' not allowed"),
+    )
+
+    def test_defaults_are_taken(self):
+        self.assertEqual(environment(render(self.DEFAULTS)),
+                         {"MPS_ROOT": "/run/nvidia/mps", "NVIDIA_VISIBLE_DEVICES": "all"})
+
+    def test_what_is_not_served_is_refused_with_what_to_do(self):
+        for values, words in self.REFUSED:
+            with self.subTest(values=values):
+                with self.assertRaises(helm_cli.RenderError) as refused:
+                    render(values)
+                self.assertIn(words, str(refused.exception))
+
+
+if __name__ == "__main__":
+    helm_cli.require()
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()

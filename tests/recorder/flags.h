@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The command line of kubelet-recorder. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "recorder/recorder.h"
+
+namespace tranche::recorder {
+
+struct Flags {
+  Recorder::Options recorder = {.kubelet_folder = "/var/lib/kubelet/device-plugins"};
+  std::string transcript;
+  bool help = false;
+};
+Result<Flags> parse_flags(const std::vector<std::string>& arguments);
+std::string usage();
+
+}  // namespace tranche::recorder
