@@ -115,14 +115,16 @@ class Daemons:
             self._spawn(name)
 
 
-def serve_commands(layout, all_daemons):
-    """One line a connection: start NAME, stop NAME, kill NAME; answered with a line when done."""
-    path = str(layout.control_socket)
-    if os.path.exists(path):
-        os.unlink(path)
+def listen(path):
+    path.unlink(missing_ok=True)
     server = socket.socket(socket.AF_UNIX)
-    server.bind(path)
+    server.bind(str(path))
     server.listen()
+    return server
+
+
+def serve_commands(server, all_daemons):
+    """One line a connection: start NAME, stop NAME, kill NAME; answered with a line when done."""
     while True:
         connection, _ = server.accept()
         with connection, connection.makefile("rw") as stream:
@@ -143,8 +145,12 @@ def main():
     make_mounts(layout)
     make_network(programs)
     all_daemons = Daemons(layout, programs)
-    threading.Thread(target=serve_commands, args=(layout, all_daemons), daemon=True).start()
-    layout.pid_file.write_text(outside_pid)
+    server = listen(layout.control_socket)
+    threading.Thread(target=serve_commands, args=(server, all_daemons), daemon=True).start()
+    # Whoever sees this file takes the number from it and sends commands.
+    unfinished = layout.pid_file.with_suffix(".new")
+    unfinished.write_text(outside_pid)
+    unfinished.rename(layout.pid_file)
     while True:
         try:
             pid, _ = os.waitpid(-1, 0)
