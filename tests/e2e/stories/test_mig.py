@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs that are cut with MIG: what is offered, and what a pod can reach."""
-from cluster.cluster import until
-
 from .story import GPU, Story
 
 MIXED = {GPU: 4, "nvidia.com/mig-1g.5gb": 9, "nvidia.com/mig-1g.5gb.me": 1, "nvidia.com/mig-2g.10gb": 2,
@@ -124,6 +122,6 @@ class Mig(Story):
         gpus.fault("mig-off", "--gpu", "5")
         gpus.fault("mig-off", "--gpu", "7")
         self.until_offered(6)
-        until(lambda: self.offered("nvidia.com/mig-2g.10gb")[0] == 0, "the end of the profile", 30)
+        self.until_offered(0, "nvidia.com/mig-2g.10gb", capacity=0)  # and not only unhealthy
         view = self.run_pod("whole", 6)
         self.assertEqual(len(view.visible()), 6)
