@@ -127,7 +127,7 @@ void ResourcePlugin::name_vanished(const std::string& name) {
 
 ResourceStatus ResourcePlugin::status() const {
   const std::lock_guard lock(mutex_);
-  return {name_.text, registration_.phase, epoch_, last_error_, socket_, service_->counts()};
+  return {name_.text, registration_.phase, taken_, last_error_, socket_, service_->counts()};
 }
 
 void ResourcePlugin::retire() {
@@ -208,6 +208,7 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
   }
   const std::lock_guard lock(mutex_);
   if (registered) {
+    ++taken_;
     last_error_.clear();
     tell(RegistrationEvent::kAccepted);
     return;

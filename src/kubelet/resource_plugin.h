@@ -28,7 +28,7 @@ namespace tranche {
 struct ResourceStatus {
   std::string resource;
   RegistrationPhase phase = RegistrationPhase::kWaiting;
-  std::uint64_t registrations = 0;  // attempts so far
+  std::uint64_t registrations = 0;  // that the kubelet took
   std::string last_error;           // of the last attempt; empty: it went well
   std::string socket;
   CallCounts calls;
@@ -93,8 +93,9 @@ class ResourcePlugin {
   DeviceList wanted_;         // what the list is to become
   RegistrationTime drop_at_;  // when devices that are not wanted may leave it
   Registration registration_;
-  std::string kubelet_;  // the identity of the one we were last told of
-  std::string socket_;   // file name
+  std::string kubelet_;      // the identity of the one we were last told of
+  std::string socket_;       // file name
+  std::uint64_t taken_ = 0;  // registrations
   std::string last_error_;
 
   std::jthread thread_;  // last: it ends before what it uses

@@ -47,6 +47,7 @@ TEST_F(PeopleStory, DevicesSpeaksJsonToPrograms) {
   EXPECT_EQ(json.at("gpus").size(), 4U);
   EXPECT_EQ(json.at("resources").at(0).at("name"), kGpu);
   EXPECT_EQ(json.at("resources").at(0).at("kubelet").at("registered"), true);
+  EXPECT_EQ(json.at("resources").at(0).at("kubelet").at("registrations"), 1);
 }
 
 TEST_F(PeopleStory, DevicesFailsWhereThereIsNoDriver) {

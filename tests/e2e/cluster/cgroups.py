@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cgroup that all pods are below, on cgroup v1 (one in every hierarchy) and v2."""
+import contextlib
 import os
 import pathlib
 import time
@@ -31,8 +32,16 @@ def make(name):
                 (folder / file).write_text((folder.parent / file).read_text())
     if is_v2():
         for folder in (ROOT, ROOT / name):
-            controllers = (folder / "cgroup.controllers").read_text().split()
-            (folder / "cgroup.subtree_control").write_text(" ".join(f"+{c}" for c in controllers))
+            hand_down_controllers(folder)
+
+
+def hand_down_controllers(folder):
+    """All that can be: one that cannot must not keep the others back."""
+    handed_down = (folder / "cgroup.subtree_control").read_text().split()
+    for controller in (folder / "cgroup.controllers").read_text().split():
+        if controller not in handed_down:
+            with contextlib.suppress(OSError):
+                (folder / "cgroup.subtree_control").write_text(f"+{controller}")
 
 
 def remove(name, patience=20):

@@ -115,10 +115,10 @@ class Daemons:
             self._spawn(name)
 
 
-def listen(layout):
-    layout.control_socket.unlink(missing_ok=True)
+def listen(path):
+    path.unlink(missing_ok=True)
     server = socket.socket(socket.AF_UNIX)
-    server.bind(str(layout.control_socket))
+    server.bind(str(path))
     server.listen()
     return server
 
@@ -145,9 +145,12 @@ def main():
     make_mounts(layout)
     make_network(programs)
     all_daemons = Daemons(layout, programs)
-    threading.Thread(target=serve_commands, args=(listen(layout), all_daemons), daemon=True).start()
-    # Who sees this file may command.
-    layout.pid_file.write_text(outside_pid)
+    server = listen(layout.control_socket)
+    threading.Thread(target=serve_commands, args=(server, all_daemons), daemon=True).start()
+    # Whoever sees this file takes the number from it and sends commands.
+    unfinished = layout.pid_file.with_suffix(".new")
+    unfinished.write_text(outside_pid)
+    unfinished.rename(layout.pid_file)
     while True:
         try:
             pid, _ = os.waitpid(-1, 0)

@@ -6,6 +6,7 @@ to read it. What a container gets, it gets from the kubelet and containerd.
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -16,7 +17,6 @@ from cluster.layout import COMPUTE_IMAGE
 from stories.agent import PluginProcess
 from stories.story import AGENT, GPU, Story
 
-LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 DRIVER_FILES = ("libcuda.so*", "libnvidia-*.so*")
 DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
 COMPUTES = "computed on NVIDIA"
@@ -57,8 +57,10 @@ class RealGpu(Story):
         folder = self.cluster.layout.state / "driver"
         if not folder.exists():
             (folder / "lib64").mkdir(parents=True)
+            known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+            place = pathlib.Path(re.search(r"libcuda\.so\.1 .*=> (/\S+)", known)[1]).parent
             for pattern in DRIVER_FILES:
-                for file in LIBRARIES.glob(pattern):
+                for file in place.glob(pattern):
                     shutil.copy2(file, folder / "lib64", follow_symlinks=False)
         return folder
 

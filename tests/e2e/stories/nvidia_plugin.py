@@ -53,24 +53,24 @@ class NvidiaPlugin(PluginProcess):
             name = flag.partition("=")[0]
             if name in FLAGS_OF_OURS:
                 raise unittest.SkipTest(f"{FLAGS_OF_OURS[name]} ({name})")
-            if name == "--cdi-disable-hooks":
-                # It has this flag from v0.20.0 on. Before, hooks are always there; so that
-                # they succeed, it is told where NVIDIA's program for them is.
-                self.make_hooks()
-                found.append(f"--nvidia-cdi-hook-path={self.hooks}")
-            elif name not in DROPPED:
+            if name not in DROPPED:
                 found.append(flag)
+        if any(flag.startswith("--cdi-disable-hooks=") for flag in found):
+            found = [flag for flag in found if not flag.startswith(("--cdi-disable-hooks", "--nvidia-cdi-hook-path"))]
+            found.append(f"--nvidia-cdi-hook-path={self.make_hooks()}")
         return found
 
     def make_hooks(self):
-        """One of them edits a file of the driver's kernel module, which a simulated driver
-        has not in containers."""
+        """It has --cdi-disable-hooks from v0.20.0 on; before, hooks are always there. So that they
+        succeed, it is told of NVIDIA's program for them. Of these hooks one is left out, which
+        edits a file of the driver's kernel module: a simulated driver has it not in containers."""
         program = built_programs(("nvidia",))["nvidia"] + "/nvidia-cdi-hook"
         self.hooks.parent.mkdir(exist_ok=True)
         self.hooks.write_text(f"""#!/bin/sh
 [ "$1" = disable-device-node-modification ] || exec {program} "$@"
 """)
         self.hooks.chmod(0o755)
+        return self.hooks
 
     def command(self, *words):
         raise unittest.SkipTest(f"has no command '{words[0]}'")

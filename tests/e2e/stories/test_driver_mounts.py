@@ -63,8 +63,8 @@ class DriverMounts(Story):
         self.until_offered(4)
         self.run_pod("one", 1)
         (folder / "lib64/libcuda.so.2").write_text("the next driver\n")
-        self.assertEqual(self.cluster.checked("kubectl", "exec", "one", "--", "cat", f"{DEFAULT}/lib64/libcuda.so.2"),
-                         "the next driver\n")
+        shown = self.cluster.checked("kubectl", "exec", "one", "--", "cat", f"{DEFAULT}/lib64/libcuda.so.2")
+        self.assertEqual(shown, "the next driver\n")
 
     def test_the_folder_does_not_get_in_the_way_of_cdi(self):
         self.gpus("t4-quad")

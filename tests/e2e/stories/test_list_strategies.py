@@ -31,10 +31,12 @@ class ListStrategies(Story):
         self.until_offered(offered)
         return gpus
 
-    def expect_gpus(self, view, minors):
-        """Open are the nodes of these GPUs and the control nodes, there and open."""
+    def expect_gpus(self, view, count):
+        """It has the nodes of so many GPUs and the control nodes, all open, and can make no other that opens."""
+        minors = view.reachable_minors()
+        self.assertEqual(len(minors), count)
         self.assertEqual(view.opens(), sorted(CONTROL_NODES + [f"/dev/nvidia{minor}" for minor in minors]))
-        self.assertEqual(view.reachable_minors(), minors)
+        self.assertEqual(view.opens(), sorted(view.nodes))
 
     def expect_driver_files(self, view):
         for path in ("/usr/bin/nvidia-smi", f"{LIBRARIES}/libcuda.so.570.148.08"):
@@ -87,13 +89,20 @@ class ListStrategies(Story):
         self.assertEqual(view.env["NVIDIA_VISIBLE_DEVICES"], MOUNTS)
         self.assertEqual(len(self.devices_mounted(view)), 2)
 
+    def test_a_container_with_two_resources_has_the_mounts_of_both(self):
+        gpus = self.start("volume-mounts", "--mig-strategy=mixed", world="dgx-a100-mig-mixed", offered=4)
+        self.until_offered(2, "nvidia.com/mig-2g.10gb")
+        self.create(pod("both", {GPU: 1, "nvidia.com/mig-2g.10gb": 1}))
+        whole, cut = self.devices_mounted(self.view("both"))
+        self.assertIn(whole, gpus.uuids())
+        self.assertIn(cut, [device.uuid for device in gpus.mig_devices()])
+
     # CDI by the field of the kubelet.
 
     def test_cdi_gives_nodes_and_driver_files_without_any_help_of_a_runtime(self):
         self.start("cdi-cri", NO_HOOKS)
         view = self.run_pod("two", 2, look=LOOK_AT_DRIVER)
-        self.assertEqual(len(view.reachable_minors()), 2)
-        self.expect_gpus(view, view.reachable_minors())
+        self.expect_gpus(view, 2)
         self.expect_driver_files(view)
         self.assertEqual(view.env["NVIDIA_VISIBLE_DEVICES"], "void")
 
@@ -108,22 +117,20 @@ class ListStrategies(Story):
     def test_cdi_by_index_is_the_same(self):
         self.start("cdi-cri", NO_HOOKS, "--device-id-strategy=index")
         view = self.run_pod("two", 2, look=LOOK_AT_DRIVER)
-        self.assertEqual(len(view.reachable_minors()), 2)
-        self.expect_gpus(view, view.reachable_minors())
+        self.expect_gpus(view, 2)
         self.expect_driver_files(view)
 
     def test_cdi_pods_do_not_share_gpus(self):
         self.start("cdi-cri", NO_HOOKS)
         views = [self.run_pod(f"pod-{number}", count) for number, count in enumerate((3, 4, 1))]
         for view, count in zip(views, (3, 4, 1)):
-            self.assertEqual(len(view.reachable_minors()), count)
-            self.expect_gpus(view, view.reachable_minors())
+            self.expect_gpus(view, count)
         self.assertEqual(sorted(minor for view in views for minor in view.reachable_minors()), list(range(8)))
 
     def test_cdi_and_device_specs_give_every_node_once(self):
         self.start("cdi-cri,envvar", NO_HOOKS, "--pass-device-specs")
         view = self.run_pod("two", 2, look=LOOK_AT_DRIVER)
-        self.expect_gpus(view, view.reachable_minors())
+        self.expect_gpus(view, 2)
         self.expect_driver_files(view)
         paths = [device["path"] for device in self.oci_spec("two")["linux"]["devices"]]
         self.assertEqual(len(paths), len(set(paths)), paths)
@@ -155,8 +162,7 @@ class ListStrategies(Story):
     def test_containerd_takes_cdi_names_from_the_annotation_of_a_container_too(self):
         self.start("cdi-annotations", NO_HOOKS)
         view = self.run_pod("two", 2, look=LOOK_AT_DRIVER)
-        self.assertEqual(len(view.reachable_minors()), 2)
-        self.expect_gpus(view, view.reachable_minors())
+        self.expect_gpus(view, 2)
         self.expect_driver_files(view)
 
     def test_an_annotation_of_another_prefix_is_left_to_the_runtime(self):
@@ -173,16 +179,23 @@ class ListStrategies(Story):
     def test_both_ways_of_cdi_together_give_every_node_once(self):
         self.start("cdi-annotations,cdi-cri", NO_HOOKS)
         view = self.run_pod("two", 2)
-        self.expect_gpus(view, view.reachable_minors())
+        self.expect_gpus(view, 2)
         paths = [device["path"] for device in self.oci_spec("two")["linux"]["devices"]]
         self.assertEqual(len(paths), len(set(paths)), paths)
 
-    # All at once.
+    # Several at once.
+
+    def test_with_cdi_and_the_variable_that_of_cdi_wins(self):
+        """So a runtime of NVIDIA's does nothing a second time."""
+        self.start("envvar,cdi-cri", NO_HOOKS)
+        view = self.run_pod("two", 2)
+        self.expect_gpus(view, 2)
+        self.assertEqual(view.env["NVIDIA_VISIBLE_DEVICES"], "void")
 
     def test_all_ways_at_once_get_along(self):
         gpus = self.start("envvar,volume-mounts,cdi-annotations,cdi-cri", NO_HOOKS, "--pass-device-specs")
         view = self.run_pod("two", 2, look=LOOK_AT_DRIVER)
-        self.expect_gpus(view, view.reachable_minors())
+        self.expect_gpus(view, 2)
         self.expect_driver_files(view)
         self.assertEqual(self.devices_mounted(view),
                          sorted(gpus.uuids()[minor] for minor in view.reachable_minors()))
@@ -190,22 +203,20 @@ class ListStrategies(Story):
     # Hooks.
 
     def hook_program(self):
-        """By its right name, which tells how it is called. One of the hooks edits a file of the
-        driver's kernel module, which a simulated driver has not in containers."""
+        """By its right name, which tells how it is called."""
         done = subprocess.run([HOOK_PROGRAM], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         program = self.cluster.layout.state / "nvidia-ctk"
-        program.write_text(f"""#!/bin/sh
-[ "$2" = disable-device-node-modification ] || exec {done.stdout.strip()} "$@"
-""")
-        program.chmod(0o755)
+        program.symlink_to(done.stdout.strip())
         self.addCleanup(program.unlink)
         return program
 
     def test_the_hooks_of_nvidias_program_run_for_the_container(self):
-        self.start("cdi-cri", f"--nvidia-cdi-hook-path={self.hook_program()}")
+        # The hook left out changes the kernel module's file in the container's own /proc, which has none here.
+        self.start("cdi-cri", f"--nvidia-cdi-hook-path={self.hook_program()}",
+                   "--cdi-disable-hooks=disable-device-node-modification")
         view = self.run_pod("one", 1, look=LOOK_AT_DRIVER)
-        self.expect_gpus(view, view.reachable_minors())
+        self.expect_gpus(view, 1)
         self.expect_driver_files(view)
         self.assertEqual(view.told["libcuda.so"], "libcuda.so.1")
         self.assertEqual(view.told["libnvidia-ml.so.1"], "libnvidia-ml.so.570.148.08")

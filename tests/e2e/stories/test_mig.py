@@ -135,6 +135,6 @@ class Mig(Story):
         gpus.fault("mig-off", "--gpu", "5")
         gpus.fault("mig-off", "--gpu", "7")
         self.until_offered(6)
-        until(lambda: self.offered("nvidia.com/mig-2g.10gb")[0] == 0, "the end of the profile", 30)
+        self.until_offered(0, "nvidia.com/mig-2g.10gb", capacity=0)  # and not only unhealthy
         view = self.run_pod("whole", 6)
         self.assertEqual(len(view.visible()), 6)
