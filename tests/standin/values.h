@@ -30,6 +30,8 @@ struct Container {
   bool restartable = false;
   // The topology manager's hint; empty with its policy `none`.
   std::optional<NumaNodes> numa_affinity;
+
+  bool operator==(const Container&) const = default;
 };
 
 struct Pod {
@@ -38,6 +40,8 @@ struct Pod {
   std::string ns = "default";
   std::vector<Container> init_containers;
   std::vector<Container> containers;
+
+  bool operator==(const Pod&) const = default;
 };
 
 struct Mount {
