@@ -103,6 +103,8 @@ std::map<std::string, Form> forms() {
       {"node", {kNode, 1, "node  capacity and allocatable of each resource"}},
       {"devices", {kDevices, 2, "devices RESOURCE  its devices and their health"}},
       {"restart", {kRestart, 1, "restart  kill the kubelet and start it again"}},
+      {"readmit",
+       {kReadmit, 1, "readmit  admit the pods again, as a kubelet does after a restart"}},
       {"stop-stream", {kStopStream, 2, "stop-stream RESOURCE  cut its ListAndWatch"}},
       {"help", {kHelp, 1, "help  this"}},
       {"quit", {kQuit, 1, "quit  end; so does the end of the input"}},

@@ -40,6 +40,7 @@ struct Command {
     kNode,
     kDevices,
     kRestart,
+    kReadmit,
     kStopStream,
     kHelp,
     kQuit

@@ -77,6 +77,7 @@ class Commands {
       case Command::Kind::kNode: say_all(node_lines(kubelet_.node())); break;
       case Command::Kind::kDevices: say_all(device_lines(kubelet_.node(), command.name)); break;
       case Command::Kind::kRestart: return kubelet_.restart();
+      case Command::Kind::kReadmit: readmit(); break;
       case Command::Kind::kStopStream: return stop_stream(command.name);
       case Command::Kind::kHelp: say_all(help_lines()); break;
       case Command::Kind::kQuit: break;
@@ -89,6 +90,15 @@ class Commands {
     Status admitted = admit_and_start(kubelet_, command.pod, true);
     if (admitted) pods_[command.name] = command.pod;
     return admitted;
+  }
+
+  // A line for each that was rejected, and has ended by that.
+  void readmit() {
+    for (const auto& [pod, result] : kubelet_.admit_found_pods()) {
+      if (result.admitted) continue;
+      say("rejected " + pod.name + " " + result.reason + ": " + result.message);
+      pods_.erase(pod.name);
+    }
   }
 
   Status start(const Pod& pod) {

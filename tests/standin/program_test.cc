@@ -167,7 +167,7 @@ TEST_F(StandinProgram, TakesCommandsAndTellsEvents) {
   EXPECT_FALSE(path_exists(dir_.path("plugins/kubelet.sock")));
 }
 
-TEST_F(StandinProgram, HandsTheDevicesOfAnInitContainerToTheContainersBehindIt) {
+TEST_F(StandinProgram, AdmitsInitContainersAndReadmitsTheirPods) {
   const auto program = run({});
   ScriptedPlugin plugin(dir_.path("plugins"), "gpu.sock");
   plugin.publish(healthy_devices(2));
@@ -176,7 +176,12 @@ TEST_F(StandinProgram, HandsTheDevicesOfAnInitContainerToTheContainersBehindIt) 
   ASSERT_TRUE(program->write_line("admit a init:before:nvidia.com/gpu=2 after:nvidia.com/gpu=2"));
   EXPECT_TRUE(program->wait_for_line("^granted before nvidia.com/gpu id0 id1$", kPatience));
   EXPECT_TRUE(program->wait_for_line("^granted after nvidia.com/gpu id0 id1$", kPatience));
-  EXPECT_TRUE(program->wait_for_line("^ok$", kPatience));
+  const auto admitted = program->wait_for_line("^ok$", kPatience);
+  ASSERT_TRUE(admitted);
+  ASSERT_TRUE(program->write_line("restart"));
+  ASSERT_TRUE(program->write_line("readmit"));
+  EXPECT_TRUE(program->wait_for_line("^rejected a UnexpectedAdmissionError: Allocate failed due to",
+                                     kPatience, admitted->index + 1));
 }
 
 TEST_F(StandinProgram, EndsWithItsInput) {

@@ -28,6 +28,9 @@ struct Container {
   Limits limits;
   // An init container that keeps running beside the others (a sidecar).
   bool restartable = false;
+  // Runs while its pod is admitted: only after a restart of the kubelet, see
+  // Kubelet::admit_found_pods().
+  bool running = false;
   // The topology manager's hint; empty with its policy `none`.
   std::optional<NumaNodes> numa_affinity;
 
