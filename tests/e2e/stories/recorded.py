@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 from cluster.cluster import until
 from cluster.layout import NODE_NAME
@@ -80,7 +81,15 @@ class RecordedNode:
         """None, or why the kubelet refused the pod."""
         raise NotImplementedError
 
+    def rejection(self, name):
+        """Why a restarted kubelet rejected a pod, once it has."""
+        raise NotImplementedError
+
     def remove_pod(self, name):
+        raise NotImplementedError
+
+    def restart_container(self, name):
+        """The container "main" of a pod ends, and is started again."""
         raise NotImplementedError
 
     def kill_and_start_kubelet(self):
@@ -113,6 +122,10 @@ class RecordedNode:
         if healthy:
             until(lambda: self.kubelet_knows(resource), f"{self.name}: the kubelet's knowing its {resource}", PATIENCE)
 
+    def until_all_offered(self, counts):
+        for resource, count in counts.items():
+            self.until_offered(count, resource=resource)
+
     def admit(self, name, *containers):
         parts = parts_of(containers)
         refusal = self.admit_pod(name, parts)
@@ -132,14 +145,24 @@ class RecordedNode:
         self.remove_pod(name)
 
     def restart_kubelet(self):
-        """Kills it; returns when the agent has registered with the next one."""
-        before = len(self.lists())
+        """Kills it; returns when the agent, if it runs, has registered with the next one."""
+        ended = {event["socket"] for event in self.recorded("ListAndWatchEnded")}
+        before = {event["resource"]: len(self.lists(event["resource"]))
+                  for event in self.recorded("ListAndWatchOpened") if event["socket"] not in ended}
         self.checkpoint_of_last_kubelet = self.checkpoint()[1]
         self.kill_and_start_kubelet()
-        until(lambda: len(self.lists()) > before, f"{self.name}: the next registration", PATIENCE)
+        until(lambda: all(len(self.lists(resource)) > count for resource, count in before.items()),
+              f"{self.name}: the next registration of {', '.join(before)}", PATIENCE)
+
+    def until_rejected(self, name):
+        """A kubelet that was restarted ends a pod that it finds."""
+        self.refusals.append(f"{name} was ended: {self.rejection(name)}")
 
     def kill_agent(self):
         self.agent.kill()
+
+    def stop_agent(self):
+        self.agent.stop()
 
     def start_agent_again(self):
         self.agent.start()
@@ -200,8 +223,8 @@ class RecordedNode:
         return compare_transcripts.normalised(compare_transcripts.load(self.transcript), replacements) + self.refusals
 
 
-def time_of(event):
-    return datetime.datetime.fromisoformat(event["at"]).timestamp()
+def refusal_in(status):
+    return f"{status['reason']}: {status['message'].removeprefix('Pod was rejected: ')}"
 
 
 class RealNode(RecordedNode):
@@ -228,14 +251,23 @@ class RealNode(RecordedNode):
             return [container(part.name, part.limits, stays=part.kind != "init", **changes.get(part.kind, {}))
                     for part in parts if part.kind in kinds]
         self.story.create(pod_of(name, containers(""), initContainers=containers("init", "sidecar"),
-                                 nodeName=NODE_NAME))
+                                 nodeName=NODE_NAME, restartPolicy="Always"))
         status = self.story.until_phase(name, "Running", "Failed")["status"]
-        if status["phase"] == "Running":
-            return None
-        return f"{status['reason']}: {status['message'].removeprefix('Pod was rejected: ')}"
+        return refusal_in(status) if status["phase"] == "Failed" else None
+
+    def rejection(self, name):
+        return refusal_in(self.story.until_phase(name, "Failed")["status"])
 
     def remove_pod(self, name):
         self.story.delete_pod(name)
+
+    def restart_container(self, name):
+        def restarts():
+            status = next(s for s in self.story.get(name)["status"]["containerStatuses"] if s["name"] == "main")
+            return status["restartCount"] if "running" in status["state"] else -1
+        before = restarts()
+        self.cluster.checked("kubectl", "exec", name, "--container=main", "--", "kill", "1")
+        until(lambda: restarts() > before, f"the restart of pod {name}", PATIENCE)
 
     def kill_and_start_kubelet(self):
         self.cluster.kill("kubelet")
@@ -246,7 +278,8 @@ class RealNode(RecordedNode):
         # The API has what the last kubelet offered until the new one reports,
         # and its first report may be from before the registration. It reports
         # every second, and says when: in whole seconds.
-        until(lambda: self.reported_at() > time_of(self.lists()[-1]) + 1, "the new kubelet's report", PATIENCE)
+        now = time.time()
+        until(lambda: self.reported_at() > now + 1, "the new kubelet's report", PATIENCE)
 
     def reported_at(self):
         conditions = self.cluster.api.get(NODE)["status"]["conditions"]
@@ -264,6 +297,7 @@ class StandinNode(RecordedNode):
     def __init__(self, folder, story, world):
         gpus = UnmountedGpus(story.cluster, SIM, world)
         super().__init__(folder, story.cluster.layout.logs, gpus, gpus.root)
+        self.rejected = {}  # by name of the pod
         self.kubelet = Standin(folder / "k", self.logs / "standin-kubelet.log")
         until((folder / "k/kubelet.sock").exists, "the stand-in", PATIENCE)
 
@@ -283,8 +317,20 @@ class StandinNode(RecordedNode):
         lines = self.kubelet.command(f"admit {name} {' '.join(map(word, parts))}")
         return lines[-1].removeprefix("error: ") if lines[-1] != "ok" else None
 
+    def restart_kubelet(self):
+        super().restart_kubelet()
+        for line in self.kubelet.checked("readmit"):
+            _, name, why = line.split(" ", 2)
+            self.rejected[name] = why
+
+    def rejection(self, name):
+        return self.rejected.get(name)
+
     def remove_pod(self, name):
         self.kubelet.checked(f"remove {name}")
+
+    def restart_container(self, name):
+        self.kubelet.checked(f"start {name}")
 
     def kill_and_start_kubelet(self):
         self.kubelet.checked("restart")
