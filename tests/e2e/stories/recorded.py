@@ -172,11 +172,12 @@ class RecordedNode:
 
     def end(self):
         """Agent, then recorder, so that the transcript has the ends of the agent's streams."""
-        if self.agent:
-            self.agent.stop()
-            until(self.streams_have_ended, f"{self.name}: the end of the agent's streams", PATIENCE)
-            self.agent = None
+        self.agent.stop()
+        until(self.streams_have_ended, f"{self.name}: the end of the agent's streams", PATIENCE)
         self.stop()
+        for process in (self.agent, self.recorder):
+            if process.process.returncode != 0:
+                raise AssertionError(f"{self.name}: {process.words} ended with {process.process.returncode}")
 
     def stop(self):
         """Whatever still runs. May be called twice."""
@@ -299,7 +300,10 @@ class StandinNode(RecordedNode):
         super().__init__(folder, story.cluster.layout.logs, gpus, gpus.root)
         self.rejected = {}  # by name of the pod
         self.kubelet = Standin(folder / "k", self.logs / "standin-kubelet.log")
-        until((folder / "k/kubelet.sock").exists, "the stand-in", PATIENCE)
+
+    def start(self, *flags, config=None):
+        self.kubelet.checked("node")  # it listens when it answers
+        super().start(*flags, config=config)
 
     def process(self, name, program, *flags):
         return Process([program, *flags], self.logs / f"standin-{name}.log").start()

@@ -46,6 +46,18 @@ class Transcripts(Story):
         self.assertEqual(len(granted), real.asked)
         return lines
 
+    def test_another_story_is_told_apart(self):
+        def story(node):
+            node.start()
+            node.until_offered(8)
+            node.admit("one", {GPU: 1})
+            if node.name == "real":
+                node.remove("one")
+            node.admit("two", {GPU: 1})
+        with self.assertRaisesRegex(self.failureException, "-GetPreferred.* available=8 .*\n-Allocate .*\n"
+                                                           "\\+GetPreferred.* available=7 .*\n\\+Allocate "):
+            self.told_alike("dgx-a100", story)
+
     def test_pods_come_and_go(self):
         def story(node):
             node.start()
@@ -164,12 +176,11 @@ class Transcripts(Story):
         late = "nvidia.com/gpu-late"  # no other story may have made it known to the kubelet
 
         def story(node):
-            # They come in without, and get theirs when they are started again.
-            node.admit("early", Part("main", {late: 2}))
+            # It comes in without, and gets its own when its container is started again.
+            node.admit("early", {late: 2})
             node.start(config=time_slicing(resources=[{"name": GPU, "rename": late, "replicas": 2}]))
             node.until_offered(8, resource=late)
             node.admit("two", {late: 2})
-            node.restart_container("early")
             node.restart_container("early")
             node.admit("rest", {late: 4})
         self.told_alike("t4-quad", story)
