@@ -30,6 +30,7 @@ import compare_transcripts  # noqa: E402
 
 STANDIN = BUILD / "tests/standin/kubelet-standin"
 RECORDER = BUILD / "tests/recorder/kubelet-recorder"
+EVENTS = "/api/v1/namespaces/default/events"
 PATIENCE = 60
 seeds = itertools.count(1)
 
@@ -160,9 +161,11 @@ class RecordedNode:
 
     def kill_agent(self):
         self.agent.kill()
+        self.until_streams_have_ended()
 
     def stop_agent(self):
         self.agent.stop()
+        self.until_streams_have_ended()
 
     def start_agent_again(self):
         self.agent.start()
@@ -172,8 +175,7 @@ class RecordedNode:
 
     def end(self):
         """Agent, then recorder, so that the transcript has the ends of the agent's streams."""
-        self.agent.stop()
-        until(self.streams_have_ended, f"{self.name}: the end of the agent's streams", PATIENCE)
+        self.stop_agent()
         self.stop()
         for process in (self.agent, self.recorder):
             if process.process.returncode != 0:
@@ -197,11 +199,11 @@ class RecordedNode:
 
     def kubelet_knows(self, resource):
         """It writes its checkpoint after each list, and then only does a pod see it."""
-        last = self.lists(resource)[-1]
-        healthy = sorted(device["id"] for device in last["devices"] if device["health"] == "Healthy")
+        lists = self.lists(resource)  # the last may not be written down yet
         text, version = self.checkpoint()
-        if not text or version == self.checkpoint_of_last_kubelet:
+        if not lists or not text or version == self.checkpoint_of_last_kubelet:
             return False
+        healthy = sorted(device["id"] for device in lists[-1]["devices"] if device["health"] == "Healthy")
         devices = json.loads(text)["Data"]["RegisteredDevices"] or {}
         return sorted(devices.get(resource) or []) == healthy
 
@@ -214,8 +216,9 @@ class RecordedNode:
         except FileNotFoundError:
             return "", None
 
-    def streams_have_ended(self):
-        return len(self.recorded("ListAndWatchOpened")) == len(self.recorded("ListAndWatchEnded"))
+    def until_streams_have_ended(self):
+        until(lambda: len(self.recorded("ListAndWatchOpened")) == len(self.recorded("ListAndWatchEnded")),
+              f"{self.name}: the end of the agent's streams", PATIENCE)
 
     def normalised(self):
         """The lines that must be the same on both nodes."""
@@ -257,7 +260,14 @@ class RealNode(RecordedNode):
         return refusal_in(status) if status["phase"] == "Failed" else None
 
     def rejection(self, name):
-        return refusal_in(self.story.until_phase(name, "Failed")["status"])
+        """From the event: the pod's status is written over when its containers have ended."""
+        def told():
+            events = self.cluster.api.get(EVENTS, fieldSelector=f"involvedObject.uid={uid},type=Warning")["items"]
+            return next((e for e in events if e["reason"] == "UnexpectedAdmissionError"), None)
+        uid = self.story.get(name)["metadata"]["uid"]
+        event = until(told, f"the rejection of pod {name}", PATIENCE)
+        self.story.until_phase(name, "Failed", "Succeeded")
+        return f"{event['reason']}: {event['message']}"
 
     def remove_pod(self, name):
         self.story.delete_pod(name)
