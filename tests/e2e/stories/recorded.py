@@ -276,8 +276,14 @@ class RealNode(RecordedNode):
         def restarts():
             status = next(s for s in self.story.get(name)["status"]["containerStatuses"] if s["name"] == "main")
             return status["restartCount"] if "running" in status["state"] else -1
+
+        def ended():
+            # A kubelet that has just come may not listen yet; and the command
+            # may be killed with the container, before it can say that it is done.
+            done = self.cluster.inside("kubectl", "exec", name, "--container=main", "--", "kill", "1")
+            return done.returncode in (0, 128 + signal.SIGKILL)
         before = restarts()
-        self.cluster.checked("kubectl", "exec", name, "--container=main", "--", "kill", "1")
+        until(ended, f"the end of the container of pod {name}", PATIENCE)
         until(lambda: restarts() > before, f"the restart of pod {name}", PATIENCE)
 
     def kill_and_start_kubelet(self):
