@@ -17,6 +17,7 @@ from .pods import DONE, LOOK_AROUND, parse_view, pod
 GPU = "nvidia.com/gpu"
 PODS = "/api/v1/namespaces/default/pods"
 NODE = f"/api/v1/nodes/{NODE_NAME}"
+REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"]).resolve()
 AGENT = BUILD / "src/apps/tranche-device-plugin"
 SIM = BUILD / "sim/library/tranche-sim"
