@@ -8,7 +8,9 @@ import difflib
 import pathlib
 import tempfile
 
-from .recorded import Part, RealNode, StandinNode
+from .real_node import RealNode
+from .recorded_node import Part
+from .standin_node import StandinNode
 from .story import GPU, Story
 
 SLICE_1G, SLICE_2G, SLICE_3G, SLICE_4G = (
