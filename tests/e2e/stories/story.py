@@ -155,7 +155,7 @@ class Story(unittest.TestCase):
         """What a container of the pod told of itself."""
         def complete():
             text = self.output(name, container)
-            return text if text.rstrip().endswith("done") else None
+            return text if "done" in text.splitlines() else None  # errors may be told behind it
         self.until_phase(name, "Running", "Succeeded")
         return parse_view(until(complete, f"the output of pod {name}", 30))
 
