@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import unittest
 
+import traces
 from cluster.api import ApiError
 from cluster.cluster import PROGRAMS, Cluster, ClusterError, built_programs, until
 from cluster.layout import NODE_NAME
@@ -46,7 +47,7 @@ class Story(unittest.TestCase):
         if Story.shared and Story.shared[0] != needs:
             end_shared_cluster()
         if not Story.shared:
-            state = tempfile.mkdtemp(prefix="tranche-e2e-")
+            state = tempfile.mkdtemp(prefix=traces.PREFIX)
             Story.shared = (needs, Cluster(state, built_programs((*PROGRAMS, *self.more_programs))))
             Story.shared[1].up(self.kubelet_changes, self.default_runtime)
         return Story.shared[1]
