@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test run could leave on the machine, to compare before with after."""
+"""What a test run could leave on the machine, to compare before with after.
+
+Another run may go on at the same time; what belongs to its clusters is not ours.
+"""
 import os
 import pathlib
 import stat
@@ -7,23 +10,62 @@ import stat
 from cluster import cgroups
 from cluster.cluster import SYSCTLS
 
+# What the states of this run's clusters are called, and with them all that is named for them.
+PREFIX = f"tranche-e2e-{os.getpid()}-"
+ANY_CLUSTER = "tranche-e2e"
+
 # Programs that only a cluster or a story starts.
 OURS = ("etcd", "kubelet", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "containerd",
         "containerd-shim-runc-v2", "runc", "pause", "tranche-device-plugin", "nvidia-device-plugin",
         "kubelet-standin", "kubelet-recorder", "unshare", "nsenter")
 
 
-def processes():
-    found = set()
+def command_lines():
+    """{pid: words} of all processes."""
+    found = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            command = (folder / "cmdline").read_bytes().split(b"\0")
+            found[folder.name] = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
         except (FileNotFoundError, ProcessLookupError):
             continue
-        name = os.path.basename(command[0].decode(errors="replace"))
-        if name in OURS or b"cluster/node.py" in b" ".join(command):
-            found.add(f"process {folder.name} {name}")
     return found
+
+
+def pid_namespace(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return None
+
+
+def is_in_a_pod_of_others(pid):
+    try:
+        places = pathlib.Path(f"/proc/{pid}/cgroup").read_text()
+    except OSError:
+        return False
+    return f"/{ANY_CLUSTER}" in places and f"/{PREFIX}" not in places
+
+
+def is_node(words):
+    return any(word.endswith("cluster/node.py") for word in words)
+
+
+def processes():
+    lines = command_lines()
+    others = {pid for pid, words in lines.items() if is_node(words) and PREFIX not in " ".join(words)}
+    their_namespaces = {pid_namespace(pid) for pid in others} - {pid_namespace("self")}
+    found = set()
+    for pid, words in lines.items():
+        is_theirs = (pid_namespace(pid) in their_namespaces or others & set(words) or
+                     is_in_a_pod_of_others(pid))
+        started_theirs = is_node(words) and PREFIX not in " ".join(words)
+        if not is_theirs and not started_theirs and (os.path.basename(words[0]) in OURS or is_node(words)):
+            found.add(f"process {pid} {os.path.basename(words[0])}")
+    return found
+
+
+def named_for_others(path):
+    return path.name.startswith(ANY_CLUSTER) and not path.name.startswith(PREFIX)
 
 
 def mounts():
@@ -33,7 +75,7 @@ def mounts():
 
 def control_groups():
     return {f"cgroup {path}" for hierarchy in cgroups.hierarchies()
-            for path in hierarchy.iterdir() if path.is_dir()}
+            for path in hierarchy.iterdir() if path.is_dir() and not named_for_others(path)}
 
 
 def sysctls():
@@ -51,10 +93,11 @@ def interfaces():
 
 def files():
     """In folders of the machine that the cluster covers with its own, and in /tmp."""
-    places = [("/tmp", "tranche*"), ("/run", "containerd*"), ("/run", "nvidia*"), ("/run", "cdi"),
+    places = [("/tmp", f"{ANY_CLUSTER}*"), ("/run", "containerd*"), ("/run", "nvidia*"), ("/run", "cdi"),
               ("/run", "cni"), ("/var/lib", "kubelet"), ("/var/lib", "cni"), ("/var/log", "pods"),
               ("/var/log", "containers"), ("/etc", "cdi"), ("/etc", "cni"), ("/opt", "*")]
-    return {f"file {path}" for folder, pattern in places for path in pathlib.Path(folder).glob(pattern)}
+    return {f"file {path}" for folder, pattern in places for path in pathlib.Path(folder).glob(pattern)
+            if not named_for_others(path)}
 
 
 def snapshot():

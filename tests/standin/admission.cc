@@ -123,6 +123,7 @@ Status Admission::allocate_resources(const Pod& pod, const Container& container,
                           .container = container.name,
                           .resource = resource,
                           .required = container.limits.at(resource),
+                          .running = container.running,
                           .affinity = container.numa_affinity};
     const auto offered = reusable.find(resource);
     if (offered != reusable.end()) request.reusable = offered->second;

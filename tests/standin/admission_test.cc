@@ -405,6 +405,48 @@ TEST_F(StandinAdmission, KeepsAllocationsOverARestart) {
   EXPECT_THAT(plugin->allocate_requests(), IsEmpty());
 }
 
+TEST_F(StandinAdmission, RejectsAFoundPodWhoseInitContainerHasEndedWhereThePluginIsNotBack) {
+  const auto plugin = plugin_for(kGpu, healthy_devices(4));
+  const Pod plain = pod_of("plain", {{kGpu, 1}});
+  const Pod prepared{.name = "prepared",
+                     .init_containers = {{"before", {{kGpu, 1}}}},
+                     .containers = {{"main", {{kGpu, 2}}}}};
+  const Pod watched{.name = "a-watched",  // which is not how they are ordered
+                    .init_containers = {{"watch", {{kGpu, 1}}, true}},
+                    .containers = {{"main", {}}}};
+  for (const Pod& pod : {plain, prepared, watched}) ASSERT_TRUE(kubelet_->admit(pod).admitted);
+  ASSERT_TRUE(kubelet_->restart());
+  const std::vector<FoundPod> found = kubelet_->admit_found_pods();
+  ASSERT_THAT(found, SizeIs(3));
+  EXPECT_EQ(found[0].pod.name, "plain");
+  EXPECT_TRUE(found[0].result.admitted) << found[0].result.message;
+  EXPECT_EQ(found[1].pod.name, "prepared");
+  EXPECT_EQ(found[1].result.reason, "UnexpectedAdmissionError");
+  EXPECT_THAT(found[1].result.message, HasSubstr("no healthy devices present"));
+  EXPECT_EQ(found[2].pod.name, "a-watched");
+  EXPECT_TRUE(found[2].result.admitted) << found[2].result.message;
+
+  // It has ended, and what it had is free.
+  const auto back = plugin_for(kGpu, healthy_devices(4));
+  EXPECT_TRUE(kubelet_->admit(pod_of("heir", {{kGpu, 2}})).admitted);
+  EXPECT_THAT(kubelet_->admit_found_pods(), SizeIs(3));
+}
+
+TEST_F(StandinAdmission, KeepsEveryFoundPodWhereThePluginWasBackBefore) {
+  auto plugin = plugin_for(kGpu, healthy_devices(2));
+  ASSERT_TRUE(kubelet_
+                  ->admit({.name = "prepared",
+                           .init_containers = {{"before", {{kGpu, 1}}}},
+                           .containers = {{"main", {{kGpu, 2}}}}})
+                  .admitted);
+  ASSERT_TRUE(kubelet_->restart());
+  plugin = plugin_for(kGpu, healthy_devices(2));
+  const std::vector<FoundPod> found = kubelet_->admit_found_pods();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_TRUE(found[0].result.admitted) << found[0].result.message;
+  EXPECT_THAT(plugin->allocate_requests(), IsEmpty());
+}
+
 TEST_F(StandinAdmission, RejectsForLackOfRoomAResourceThatWasForgotten) {
   options_.grace = milliseconds(1);
   options_.directory = dir_.path("impatient");

@@ -54,6 +54,8 @@ Result<std::int64_t> still_needed(const NodeState& state, const ChoiceRequest& r
                    "\" changed request for resource \"" + request.resource + "\" from " +
                    std::to_string(held_count) + " to " + std::to_string(request.required));
   }
+  // Even if a device is unhealthy, or nobody has registered the resource yet.
+  if (request.running) return 0;
   const auto healthy = state.healthy.find(request.resource);
   if (healthy == state.healthy.end()) {
     return refused("cannot allocate unregistered device " + request.resource);

@@ -25,7 +25,8 @@ struct ChoiceRequest {
   std::string container;
   std::string resource;
   std::int64_t required = 0;
-  Ids reusable;  // of the pod's finished init containers
+  bool running = false;  // the container; it needs nothing then
+  Ids reusable;          // of the pod's finished init containers
   std::optional<NumaNodes> affinity;
 };
 

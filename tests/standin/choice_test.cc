@@ -112,6 +112,19 @@ TEST(Choice, HasNothingToDoForAContainerThatHasItsDevices) {
   EXPECT_THAT(choice->picked, IsEmpty());
 }
 
+TEST(Choice, HasNothingToDoForAContainerThatRuns) {
+  Random random(1);
+  ChoiceRequest request = request_of(2);
+  request.running = true;
+  // Whatever became of its devices.
+  for (const NodeState& state : {NodeState{}, state_with({{"a0", "Unhealthy", {}}})}) {
+    const auto choice = begin_choice(state, request, random);
+    ASSERT_TRUE(choice);
+    EXPECT_TRUE(choice->is_complete());
+    EXPECT_THAT(choice->picked, IsEmpty());
+  }
+}
+
 TEST(Choice, RefusesInTheKubeletsWords) {
   EXPECT_EQ(refusal({}, request_of(1)), "cannot allocate unregistered device nvidia.com/gpu");
   EXPECT_EQ(refusal(state_with({{"a", "Unhealthy", {}}}), request_of(1)),

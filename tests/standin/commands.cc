@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -82,20 +83,28 @@ std::map<std::string, Setter> value_flags() {
 
 struct Form {
   Command::Kind kind;
-  std::size_t words;  // the command itself included
+  std::size_t words;  // the command itself included; admit takes more
   std::string help;
+
+  bool fits(std::size_t count) const {
+    return kind == Command::Kind::kAdmit ? count >= words : count == words;
+  }
 };
 
 std::map<std::string, Form> forms() {
   using enum Command::Kind;
   return {
-      {"admit", {kAdmit, 3, "admit NAME RESOURCE=COUNT[,…]  admit a pod and start it"}},
-      {"start", {kStart, 2, "start NAME  start the pod's container again"}},
+      {"admit",
+       {kAdmit, 3,
+        "admit NAME [[init:|sidecar:]CONTAINER:]RESOURCE=COUNT[,…] …  admit a pod and start it"}},
+      {"start", {kStart, 2, "start NAME  start the pod's containers again"}},
       {"remove", {kRemove, 2, "remove NAME  the pod has ended"}},
       {"wait", {kWait, 2, "wait RESOURCE=COUNT[,…]  until so many are allocatable, or --timeout"}},
       {"node", {kNode, 1, "node  capacity and allocatable of each resource"}},
       {"devices", {kDevices, 2, "devices RESOURCE  its devices and their health"}},
       {"restart", {kRestart, 1, "restart  kill the kubelet and start it again"}},
+      {"readmit",
+       {kReadmit, 1, "readmit  admit the pods again, as a kubelet does after a restart"}},
       {"stop-stream", {kStopStream, 2, "stop-stream RESOURCE  cut its ListAndWatch"}},
       {"help", {kHelp, 1, "help  this"}},
       {"quit", {kQuit, 1, "quit  end; so does the end of the input"}},
@@ -108,7 +117,48 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
+// A container, and where it belongs.
+struct Place {
+  bool is_init = false;
+  Container container{.name = "main"};
+};
+
+Result<Place> parse_container(const std::string& word) {
+  std::vector<std::string> parts = split(word, ':');
+  const std::string limits_text = parts.back();
+  parts.pop_back();
+  Place place;
+  if (parts.size() == 2 && (parts[0] == "init" || parts[0] == "sidecar")) {
+    place.is_init = true;
+    place.container.restartable = parts[0] == "sidecar";
+    parts.erase(parts.begin());
+  }
+  if (parts.size() > 1 || (parts.size() == 1 && parts[0].empty())) {
+    return wrong("\"" + word + "\" is not [[init:|sidecar:]CONTAINER:]RESOURCE=COUNT[,…]");
+  }
+  if (parts.size() == 1) place.container.name = parts[0];
+  if (parts.size() == 1 && limits_text.empty()) return place;
+  Result<Limits> limits = parse_limits(limits_text);
+  if (!limits) return limits.error();
+  place.container.limits = std::move(*limits);
+  return place;
+}
+
 }  // namespace
+
+Result<Pod> parse_pod(const std::string& name, const std::vector<std::string>& words) {
+  Pod pod{.name = name};
+  std::set<std::string> names;
+  for (const std::string& word : words) {
+    Result<Place> place = parse_container(word);
+    if (!place) return place.error();
+    if (!names.insert(place->container.name).second) {
+      return wrong("two containers have the name \"" + place->container.name + "\"");
+    }
+    (place->is_init ? pod.init_containers : pod.containers).push_back(std::move(place->container));
+  }
+  return pod;
+}
 
 Result<Limits> parse_limits(std::string_view text) {
   Limits limits;
@@ -169,13 +219,19 @@ Result<Command> parse_command(std::string_view line) {
   const std::map<std::string, Form> known = forms();
   const auto form = known.find(words[0]);
   if (form == known.end()) return wrong("unknown command \"" + words[0] + "\"; try \"help\"");
-  if (words.size() != form->second.words) return wrong("give: " + form->second.help);
-  const bool waits = form->second.kind == Command::Kind::kWait;
-  Command command{form->second.kind, words.size() > 1 && !waits ? words[1] : "", {}};
-  if (waits || command.kind == Command::Kind::kAdmit) {
+  if (!form->second.fits(words.size())) return wrong("give: " + form->second.help);
+  Command command{.kind = form->second.kind};
+  if (command.kind == Command::Kind::kWait) {
     Result<Limits> limits = parse_limits(words.back());
     if (!limits) return limits.error();
     command.limits = std::move(*limits);
+    return command;
+  }
+  if (words.size() > 1) command.name = words[1];
+  if (command.kind == Command::Kind::kAdmit) {
+    Result<Pod> pod = parse_pod(words[1], {words.begin() + 2, words.end()});
+    if (!pod) return pod.error();
+    command.pod = std::move(*pod);
   }
   return command;
 }

@@ -40,13 +40,15 @@ struct Command {
     kNode,
     kDevices,
     kRestart,
+    kReadmit,
     kStopStream,
     kHelp,
     kQuit
   };
   Kind kind = Kind::kHelp;
   std::string name;  // of a pod, or of a resource
-  Limits limits;     // of admit and wait
+  Limits limits;     // of wait
+  Pod pod;           // of admit
 
   bool operator==(const Command&) const = default;
 };
@@ -55,6 +57,10 @@ std::vector<std::string> help_lines();
 
 // "nvidia.com/gpu=2,example.com/nic=1".
 Result<Limits> parse_limits(std::string_view text);
+
+// A word for each container: its limits, which is a container "main", or
+// "NAME:" and limits, if any; before that "init:" or "sidecar:" where it is one.
+Result<Pod> parse_pod(const std::string& name, const std::vector<std::string>& words);
 
 // One fact a line, for people and for grep:
 // "granted main nvidia.com/gpu id0 id1", "env main NAME=value", …

@@ -58,6 +58,12 @@ NodeView view_of(const NodeState& state, const NodeStatus& status) {
   return view;
 }
 
+Pod with_running_containers(Pod pod) {
+  for (Container& container : pod.init_containers) container.running = container.restartable;
+  for (Container& container : pod.containers) container.running = true;
+  return pod;
+}
+
 const Container* find_container(const Pod& pod, const std::string& name) {
   for (const auto* containers : {&pod.init_containers, &pod.containers}) {
     const auto found = std::ranges::find(*containers, name, &Container::name);
@@ -171,8 +177,30 @@ AdmissionResult Kubelet::admit(const Pod& pod) {
   if (!running) return {.reason = "KubeletStopped", .message = "the kubelet does not run"};
   {
     const std::lock_guard lock(mutex_);
-    active_pods_[arrived.uid] = arrived;
+    const auto [known, is_new] =
+        active_pods_.try_emplace(arrived.uid, ActivePod{arrived, pods_that_came_});
+    if (is_new) ++pods_that_came_;
+    known->second.pod = arrived;
   }
+  return admit_to(running, arrived);
+}
+
+std::vector<FoundPod> Kubelet::admit_found_pods() {
+  const std::shared_ptr<Life> running = life();
+  if (!running) return {};
+  std::map<std::uint64_t, Pod> pods;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [uid, active] : active_pods_) pods[active.number] = active.pod;
+  }
+  std::vector<FoundPod> found;
+  for (const auto& [number, pod] : pods) {
+    found.push_back({pod, admit_to(running, with_running_containers(pod))});
+  }
+  return found;
+}
+
+AdmissionResult Kubelet::admit_to(const std::shared_ptr<Life>& running, const Pod& arrived) {
   AdmissionResult result = admit_into(*running, arrived);
   // A process that died in the middle of it rejected nothing.
   if (life() != running) result = {.reason = "KubeletStopped", .message = "the kubelet stopped"};
@@ -198,7 +226,7 @@ AdmissionResult Kubelet::admit_into(Life& life, const Pod& pod) {
     const std::lock_guard lock(mutex_);
     status = status_;
     for (const auto& [uid, other] : active_pods_) {
-      if (uid != pod.uid) others.push_back(other);
+      if (uid != pod.uid) others.push_back(other.pod);
     }
   }
   const std::optional<Shortage> shortage = life.state.read(

@@ -69,6 +69,12 @@ struct NodeView {
   std::int64_t allocatable(const std::string& resource) const;
 };
 
+// A pod that a restarted kubelet found, and whether it may stay.
+struct FoundPod {
+  Pod pod;
+  AdmissionResult result;
+};
+
 class Kubelet {
  public:
   explicit Kubelet(KubeletOptions options, Transcript::Sink sink = {});
@@ -89,6 +95,16 @@ class Kubelet {
   // running: those keep their devices, if healthy. Running containers need no
   // call: the kubelet makes none for them.
   AdmissionResult admit(const Pod& pod);
+
+  // What a kubelet does soon after a restart: it admits the pods that it finds,
+  // in the order in which they came. Containers that run need nothing. An init
+  // container that has ended is as one that is yet to start: without healthy
+  // devices its pod is rejected, which ends it. All but such init containers
+  // are taken to run.
+  //
+  // In the real kubelet this races with the plugins' registrations. Here it
+  // does not happen by itself: the caller decides who comes first.
+  std::vector<FoundPod> admit_found_pods();
 
   // The start or restart of a container of an admitted pod.
   Result<ContainerResponse> start_container(const Pod& pod, const std::string& container);
@@ -121,8 +137,13 @@ class Kubelet {
 
  private:
   struct Life;  // what is lost with the process
+  struct ActivePod {
+    Pod pod;
+    std::uint64_t number = 0;  // in the order in which they came
+  };
 
   std::shared_ptr<Life> life() const;
+  AdmissionResult admit_to(const std::shared_ptr<Life>& running, const Pod& pod);
   AdmissionResult admit_into(Life& life, const Pod& pod);
   std::set<std::string> active_uids() const;
   void refresh_status(Life& life);
@@ -133,8 +154,9 @@ class Kubelet {
   Pulse changed_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  std::shared_ptr<Life> life_;              // null: not running
-  std::map<std::string, Pod> active_pods_;  // by uid
+  std::shared_ptr<Life> life_;                    // null: not running
+  std::map<std::string, ActivePod> active_pods_;  // by uid
+  std::uint64_t pods_that_came_ = 0;
   NodeStatus status_;
 };
 

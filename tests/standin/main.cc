@@ -29,14 +29,24 @@ Pod pod_named(const std::string& name, const Limits& limits) {
   return {.name = name, .containers = {{"main", limits}}};
 }
 
+// Init containers first, as they are started.
+std::vector<std::string> container_names(const Pod& pod) {
+  std::vector<std::string> names;
+  for (const Container& container : pod.init_containers) names.push_back(container.name);
+  for (const Container& container : pod.containers) names.push_back(container.name);
+  return names;
+}
+
 Status admit_and_start(Kubelet& kubelet, const Pod& pod, bool prints) {
   const AdmissionResult result = kubelet.admit(pod);
   if (!result.admitted) {
     return Error{ErrorCode::kUnavailable, result.reason + ": " + result.message};
   }
   if (prints) say_all(grant_lines(result));
-  const Result<ContainerResponse> started = kubelet.start_container(pod, "main");
-  if (!started) return started.error();
+  for (const std::string& name : container_names(pod)) {
+    const Result<ContainerResponse> started = kubelet.start_container(pod, name);
+    if (!started) return started.error();
+  }
   return Done{};
 }
 
@@ -67,6 +77,7 @@ class Commands {
       case Command::Kind::kNode: say_all(node_lines(kubelet_.node())); break;
       case Command::Kind::kDevices: say_all(device_lines(kubelet_.node(), command.name)); break;
       case Command::Kind::kRestart: return kubelet_.restart();
+      case Command::Kind::kReadmit: readmit(); break;
       case Command::Kind::kStopStream: return stop_stream(command.name);
       case Command::Kind::kHelp: say_all(help_lines()); break;
       case Command::Kind::kQuit: break;
@@ -76,16 +87,26 @@ class Commands {
 
  private:
   Status admit(const Command& command) {
-    const Pod pod = pod_named(command.name, command.limits);
-    Status admitted = admit_and_start(kubelet_, pod, true);
-    if (admitted) pods_[command.name] = pod;
+    Status admitted = admit_and_start(kubelet_, command.pod, true);
+    if (admitted) pods_[command.name] = command.pod;
     return admitted;
   }
 
+  // A line for each that was rejected, and has ended by that.
+  void readmit() {
+    for (const auto& [pod, result] : kubelet_.admit_found_pods()) {
+      if (result.admitted) continue;
+      say("rejected " + pod.name + " " + result.reason + ": " + result.message);
+      pods_.erase(pod.name);
+    }
+  }
+
   Status start(const Pod& pod) {
-    const Result<ContainerResponse> started = kubelet_.start_container(pod, "main");
-    if (!started) return started.error();
-    say_all(response_lines("main", *started));
+    for (const Container& container : pod.containers) {
+      const Result<ContainerResponse> started = kubelet_.start_container(pod, container.name);
+      if (!started) return started.error();
+      say_all(response_lines(container.name, *started));
+    }
     return Done{};
   }
 

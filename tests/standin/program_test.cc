@@ -55,16 +55,36 @@ TEST(StandinFlags, NameTheirMistakes) {
 
 TEST(StandinCommand, IsReadFromALine) {
   EXPECT_EQ(*parse_command("  admit a  nvidia.com/gpu=2 "),
-            (Command{Command::Kind::kAdmit, "a", {{kGpu, 2}}}));
+            (Command{.kind = Command::Kind::kAdmit,
+                     .name = "a",
+                     .pod = {.name = "a", .containers = {{"main", {{kGpu, 2}}}}}}));
   EXPECT_EQ(*parse_command("stop-stream nvidia.com/gpu"),
-            (Command{Command::Kind::kStopStream, kGpu, {}}));
+            (Command{.kind = Command::Kind::kStopStream, .name = kGpu}));
   EXPECT_EQ(*parse_command("wait nvidia.com/gpu=2"),
-            (Command{Command::Kind::kWait, "", {{kGpu, 2}}}));
-  EXPECT_EQ(*parse_command("quit"), (Command{Command::Kind::kQuit, "", {}}));
+            (Command{.kind = Command::Kind::kWait, .limits = {{kGpu, 2}}}));
+  EXPECT_EQ(*parse_command("quit"), (Command{.kind = Command::Kind::kQuit}));
   EXPECT_FALSE(parse_command(""));
   EXPECT_EQ(parse_command("reboot").error().message, "unknown command \"reboot\"; try \"help\"");
   EXPECT_THAT(parse_command("remove").error().message, HasSubstr("give: remove NAME"));
   EXPECT_FALSE(parse_command("admit a gpu"));
+}
+
+TEST(StandinCommand, AdmitsAPodOfSeveralContainers) {
+  const auto command = parse_command(
+      "admit a init:before:nvidia.com/gpu=1 left:nvidia.com/gpu=2,a.b/c=1 "
+      "sidecar:watch:nvidia.com/gpu=1 idle:");
+  ASSERT_TRUE(command) << command.error().message;
+  EXPECT_EQ(command->pod,
+            (Pod{.name = "a",
+                 .init_containers = {{"before", {{kGpu, 1}}, false}, {"watch", {{kGpu, 1}}, true}},
+                 .containers = {{"left", {{kGpu, 2}, {"a.b/c", 1}}}, {"idle", {}}}}));
+  EXPECT_EQ(parse_command("admit a a.b/c=1 a.b/d=1").error().message,
+            "two containers have the name \"main\"");
+  for (const char* word : {"x:y:a.b/c=1", "init:x:y:a.b/c=1", ":a.b/c=1"}) {
+    EXPECT_THAT(parse_command("admit a " + std::string(word)).error().message,
+                HasSubstr("is not [[init:|sidecar:]CONTAINER:]RESOURCE=COUNT"));
+  }
+  EXPECT_FALSE(parse_command("admit a main:gpu"));
 }
 
 TEST(StandinLines, SayOneFactEach) {
@@ -145,6 +165,23 @@ TEST_F(StandinProgram, TakesCommandsAndTellsEvents) {
   answered("quit", "^ok$");
   EXPECT_EQ(*program->wait_for_end(kPatience), (ProcessEnd{.exit_code = 0}));
   EXPECT_FALSE(path_exists(dir_.path("plugins/kubelet.sock")));
+}
+
+TEST_F(StandinProgram, AdmitsInitContainersAndReadmitsTheirPods) {
+  const auto program = run({});
+  ScriptedPlugin plugin(dir_.path("plugins"), "gpu.sock");
+  plugin.publish(healthy_devices(2));
+  ASSERT_TRUE(plugin.register_as(kGpu).ok());
+  ASSERT_TRUE(program->wait_for_line("^event: ListAndWatch .* devices=2 healthy=2$", kPatience));
+  ASSERT_TRUE(program->write_line("admit a init:before:nvidia.com/gpu=2 after:nvidia.com/gpu=2"));
+  EXPECT_TRUE(program->wait_for_line("^granted before nvidia.com/gpu id0 id1$", kPatience));
+  EXPECT_TRUE(program->wait_for_line("^granted after nvidia.com/gpu id0 id1$", kPatience));
+  const auto admitted = program->wait_for_line("^ok$", kPatience);
+  ASSERT_TRUE(admitted);
+  ASSERT_TRUE(program->write_line("restart"));
+  ASSERT_TRUE(program->write_line("readmit"));
+  EXPECT_TRUE(program->wait_for_line("^rejected a UnexpectedAdmissionError: Allocate failed due to",
+                                     kPatience, admitted->index + 1));
 }
 
 TEST_F(StandinProgram, EndsWithItsInput) {

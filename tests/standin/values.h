@@ -28,8 +28,13 @@ struct Container {
   Limits limits;
   // An init container that keeps running beside the others (a sidecar).
   bool restartable = false;
+  // Runs while its pod is admitted: only after a restart of the kubelet, see
+  // Kubelet::admit_found_pods().
+  bool running = false;
   // The topology manager's hint; empty with its policy `none`.
   std::optional<NumaNodes> numa_affinity;
+
+  bool operator==(const Container&) const = default;
 };
 
 struct Pod {
@@ -38,6 +43,8 @@ struct Pod {
   std::string ns = "default";
   std::vector<Container> init_containers;
   std::vector<Container> containers;
+
+  bool operator==(const Pod&) const = default;
 };
 
 struct Mount {

@@ -55,8 +55,8 @@ class Layout:
 
     @property
     def cgroup(self):
-        """Below every hierarchy's root; short, since names are limited."""
-        return "tranche-e2e-" + self.state.name[-24:].replace(".", "-")
+        """Below every hierarchy's root."""
+        return self.state.name.replace(".", "-")
 
     def certificate(self, name):
         return self.etc / f"{name}.crt"

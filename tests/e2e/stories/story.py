@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every story has: a cluster, simulated GPUs, an agent, and pods."""
+import json
 import os
 import pathlib
-import json
 import shutil
 import tempfile
 import time
 import unittest
 
+import traces
 from cluster.api import ApiError
 from cluster.cluster import PROGRAMS, Cluster, ClusterError, built_programs, until
 from cluster.layout import NODE_NAME
@@ -21,6 +22,7 @@ from .pods import DONE, LOOK_AROUND, parse_view, pod
 GPU = "nvidia.com/gpu"
 PODS = "/api/v1/namespaces/default/pods"
 NODE = f"/api/v1/nodes/{NODE_NAME}"
+REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"]).resolve()
 AGENT = BUILD / "src/apps/tranche-device-plugin"
 SIM = BUILD / "sim/library/tranche-sim"
@@ -57,7 +59,7 @@ class Story(unittest.TestCase):
         if Story.shared and Story.shared[0] != needs:
             end_shared_cluster()
         if not Story.shared:
-            state = tempfile.mkdtemp(prefix="tranche-e2e-")
+            state = tempfile.mkdtemp(prefix=traces.PREFIX)
             Story.shared = (needs, Cluster(state, self.programs()))
             try:
                 Story.shared[1].up(self.kubelet_changes, self.default_runtime)
@@ -188,7 +190,7 @@ class Story(unittest.TestCase):
         """What a container of the pod told of itself."""
         def complete():
             text = self.output(name, container)
-            return text if "done" in text.splitlines() else None  # errors come by another way, and later
+            return text if "done" in text.splitlines() else None  # errors may be told behind it
         self.until_phase(name, "Running", "Succeeded")
         return parse_view(until(complete, f"the output of pod {name}", 30))
 

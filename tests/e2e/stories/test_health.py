@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from cluster.cluster import until
+from cluster.cluster import ClusterError, until
 
 from .story import GPU, Story
 from .under_test import needs_kubelet
@@ -24,8 +24,11 @@ class Health(Story):
         return found
 
     def until_health(self, name, wanted):
-        until(lambda: self.health_in_status(name) == wanted,
-              f"{wanted} in the status of pod {name}", 30)
+        try:
+            until(lambda: self.health_in_status(name) == wanted, "", 30)
+        except ClusterError:
+            told, expected = (" ".join(health.values()) for health in (self.health_in_status(name), wanted))
+            self.fail(f"the status of pod {name} says {told} of its GPUs, not {expected}")
 
     def test_a_gpu_that_fails_is_offered_no_more_until_it_recovers(self):
         gpus, agent = self.start()

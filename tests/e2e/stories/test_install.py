@@ -8,7 +8,7 @@ from cluster import nvidia
 from cluster.cluster import until
 
 from .gpus import DRIVER_ROOT
-from .story import GPU, NODE, Story
+from .story import Story
 from .under_test import only_ours
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
