@@ -66,7 +66,7 @@ e2e-compare:
 	@tools/install-deps e2e
 	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
 	@$(MAKE) --no-print-directory image
-	@tests/e2e/compare $(STORIES)
+	@tests/e2e/compare
 
 build:
 	$(call compile,release,tranche-device-plugin)

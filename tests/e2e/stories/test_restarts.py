@@ -68,9 +68,11 @@ class Restarts(Story):
             self.assertNotIn("registration failed", self.plugin.log().rpartition("kubelet came")[2])
 
     def test_a_kubelet_that_is_away_for_long_is_waited_for(self):
+        before = self.registrations()
         self.cluster.stop("kubelet")
         self.plugin.until_it_misses_the_kubelet()
         self.cluster.start("kubelet")
+        self.until_registered_again(before)
         self.until_offered(8)
         self.assert_pods_go_on()
 
@@ -89,10 +91,12 @@ class Restarts(Story):
         self.assert_pods_go_on()
 
     def test_an_agent_that_was_killed_while_the_kubelet_was_away_takes_up_where_it_was(self):
+        before = self.registrations()
         self.cluster.kill("kubelet")
         self.plugin.kill()
         self.plugin.start()
         self.cluster.start("kubelet")
+        self.until_registered_again(before)
         self.until_offered(8)
         self.assert_pods_go_on()
 
