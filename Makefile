@@ -13,13 +13,14 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test e2e build image manifests lint analyze format asan tsan fuzz bench clean
+.PHONY: help run test e2e e2e-compare build image manifests lint analyze format asan tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run     a simulated node with eight GPUs, in the terminal'
 	@echo 'make test    build everything and run every test'
 	@echo 'make e2e     the stories on a real Kubernetes, as root; part of make test'
+	@echo 'make e2e-compare  the same on an older kubelet, and of NVIDIA'"'"'s plugin: docs/e2e-comparison.md'
 	@echo 'make build   the release binary: build/tranche-device-plugin'
 	@echo 'make image   its container image: build/tranche-device-plugin-image.tar'
 	@echo 'make manifests  deploy/manifests, from the Helm chart'
@@ -59,6 +60,13 @@ e2e:
 	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
 	@$(MAKE) --no-print-directory image
 	@tests/e2e/run $(STORIES)
+
+# Ours on two kubelets and NVIDIA's plugin, with a table in docs/e2e-comparison.md.
+e2e-compare:
+	@tools/install-deps e2e
+	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
+	@$(MAKE) --no-print-directory image
+	@tests/e2e/compare
 
 build:
 	$(call compile,release,tranche-device-plugin)

@@ -85,7 +85,7 @@ class Cluster:
                 ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child=KILL",
                  "--propagation", "private", "python3", "-B", str(HERE / "node.py"), str(self.layout.state)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-        until(self.layout.pid_file.exists, "the node's first process", 10)
+        until(self.pid, "the node's first process", 10)
 
     def _boot(self):
         self.start("etcd")

@@ -12,9 +12,11 @@ from .gpus import DRIVER_ROOT
 
 class PluginProcess:
     """Any plugin. Its log is one file over all its lives, and the last story's is gone."""
+    is_ours = False
 
     def __init__(self, cluster, program, flags=(), environment=None, name="agent"):
         self.cluster = cluster
+        self.flags = list(flags)  # those that the story chose
         self.words = ["/usr/bin/env", *(f"{k}={v}" for k, v in (environment or {}).items()),
                       str(program), *flags]
         self.log_path = cluster.layout.logs / f"{name}.log"
@@ -52,6 +54,14 @@ class PluginProcess:
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
+    def has_ended(self):
+        """By itself."""
+        return self.process is not None and self.process.poll() is not None
+
+    def last_words(self):
+        lines = self.log().strip().splitlines()
+        return f"exit code {self.process.poll()}: {lines[-1] if lines else ''}"
+
     def log(self):
         return self.log_path.read_text(errors="replace")
 
@@ -61,15 +71,20 @@ class PluginProcess:
 
 class Agent(PluginProcess):
     """Ours, on the simulated driver."""
+    is_ours = True
 
     def __init__(self, cluster, program, flags=()):
         self.node_flags = [f"--driver-root={DRIVER_ROOT}", f"--driver-root-ctr-path={DRIVER_ROOT}",
                            f"--host-root={DRIVER_ROOT}"]
         self.program = program
         super().__init__(cluster, program, [*self.node_flags, *flags])
+        self.flags = list(flags)
 
     def command(self, *words):
         return self.cluster.checked(self.program, *words, *self.node_flags)
+
+    def until_it_misses_the_kubelet(self):
+        self.until_logged("the kubelet no longer listens")
 
     def devices(self):
         return json.loads(self.command("devices", "-o", "json"))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every story has: a cluster, simulated GPUs, an agent, and pods."""
+import json
 import os
 import pathlib
 import shutil
 import tempfile
+import time
 import unittest
 
 import traces
@@ -11,8 +13,10 @@ from cluster.api import ApiError
 from cluster.cluster import PROGRAMS, Cluster, ClusterError, built_programs, until
 from cluster.layout import NODE_NAME
 
+from . import under_test
 from .agent import Agent
 from .gpus import Gpus
+from .nvidia_plugin import NvidiaPlugin
 from .pods import DONE, LOOK_AROUND, parse_view, pod
 
 GPU = "nvidia.com/gpu"
@@ -36,11 +40,19 @@ class Story(unittest.TestCase):
     more_programs = ()  # "nvidia": its runtime, with a RuntimeClass
     default_runtime = "runc"
     shared = None  # (needs, cluster)
+    began = ended = None
+    plugins = ()
+    plugin_took_part = False
 
     def setUp(self):
         self.plugins = []
         self.cluster = self.cluster_with_what_is_needed()
+        self.began = time.monotonic()
         self.addCleanup(self.clear)
+
+    def seconds(self):
+        """What the story took, without the start of a cluster before and the clearing up after it."""
+        return (self.ended or time.monotonic()) - self.began if self.began else 0.0
 
     def cluster_with_what_is_needed(self):
         needs = (repr(self.kubelet_changes), self.more_programs, self.default_runtime)
@@ -48,14 +60,26 @@ class Story(unittest.TestCase):
             end_shared_cluster()
         if not Story.shared:
             state = tempfile.mkdtemp(prefix=traces.PREFIX)
-            Story.shared = (needs, Cluster(state, built_programs((*PROGRAMS, *self.more_programs))))
-            Story.shared[1].up(self.kubelet_changes, self.default_runtime)
+            Story.shared = (needs, Cluster(state, self.programs()))
+            try:
+                Story.shared[1].up(self.kubelet_changes, self.default_runtime)
+            except Exception:
+                self.keep_logs(Story.shared[1])
+                end_shared_cluster()  # half of one is of no use to the next story
+                raise
         return Story.shared[1]
+
+    def programs(self):
+        programs = built_programs((*PROGRAMS, *self.more_programs))
+        if under_test.KUBELET != "1.36":
+            programs["kubelet"] = built_programs((f"kubelet-{under_test.KUBELET}",)).popitem()[1]
+        return programs
 
     def clear(self):
         """Empties the node. One that a story failed on is given up, but for its logs."""
+        self.ended = time.monotonic()
         if self.has_failed():
-            self.keep_logs()
+            self.keep_logs(self.cluster)
         for plugin in self.plugins:
             plugin.stop()
         if self.has_failed():
@@ -71,12 +95,12 @@ class Story(unittest.TestCase):
         result = self._outcome.result
         return any(test is self for test, _ in result.failures + result.errors)
 
-    def keep_logs(self):
+    def keep_logs(self, cluster):
         target = LOGS / self.id().split("stories.")[-1]
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(self.cluster.layout.logs, target, ignore_dangling_symlinks=True)
+        shutil.copytree(cluster.layout.logs, target, ignore_dangling_symlinks=True)
         for what in ("pods", "events", f"nodes/{NODE_NAME}"):
-            done = self.cluster.inside("kubectl", "get", "-o", "yaml", *what.split("/"))
+            done = cluster.inside("kubectl", "get", "-o", "yaml", *what.split("/"))
             (target / f"{what.split('/')[0]}.yaml").write_text(done.stdout + done.stderr)
         print(f"\nLogs of {self.id()}: {target}", flush=True)
 
@@ -86,9 +110,12 @@ class Story(unittest.TestCase):
         return Gpus(self.cluster, SIM, world)
 
     def agent(self, *flags):
-        agent = Agent(self.cluster, AGENT, flags)
-        self.plugins.append(agent)
-        return agent.start()
+        """Starts the plugin that is under test. If it is not ours, it gets such flags of these
+        as it has."""
+        plugin = Agent(self.cluster, AGENT, flags) if under_test.IS_OURS else NvidiaPlugin(self.cluster, flags)
+        self.plugins.append(plugin)
+        self.plugin_took_part = True
+        return plugin.start()
 
     def offered(self, resource=GPU):
         """(allocatable, capacity) as the API has it, or None."""
@@ -130,13 +157,14 @@ class Story(unittest.TestCase):
             if phase in phases:
                 return found
             if phase in ("Failed", "Succeeded"):
-                self.fail(f"pod {name} is {phase}, not {'/'.join(phases)}: {found['status']}\n"
-                          f"{self.output(name)}")
+                self.fail(f"pod {name} is {phase}, not {'/'.join(phases)}: {why(found['status'])}\n"
+                          f"{found['status']}\n{self.output(name)}")
             return None
         try:
             return until(there, "", 60)
         except ClusterError:
-            self.fail(f"pod {name} is not {'/'.join(phases)} but: {self.get(name)['status']}")
+            status = self.get(name)["status"]
+            self.fail(f"pod {name} is {status.get('phase')}, not {'/'.join(phases)}: {why(status)}\n{status}")
 
     def until_unschedulable(self, name, reason):
         """The scheduler has said that the pod must wait, and why."""
@@ -151,6 +179,12 @@ class Story(unittest.TestCase):
             return self.cluster.api.text("GET", f"{PODS}/{name}/log?container={container}")
         except ApiError as error:
             return f"(no output: {error})"
+
+    def oci_spec(self, name):
+        """What the runtime was given for the pod's container."""
+        status = self.get(name)["status"]["containerStatuses"][0]
+        identity = status["containerID"].removeprefix("containerd://")
+        return json.loads(self.cluster.checked("ctr", "containers", "info", identity))["Spec"]
 
     def view(self, name, container="main"):
         """What a container of the pod told of itself."""
@@ -191,6 +225,15 @@ class Story(unittest.TestCase):
     def delete_all_pods(self):
         self.cluster.api.text("DELETE", PODS, {"gracePeriodSeconds": 1})
         until(lambda: not self.cluster.api.get(PODS)["items"], "the end of all pods", 60)
+
+
+def why(status):
+    """What a pod's status says of the reason, in a line."""
+    states = [state for c in status.get("containerStatuses", []) for state in c.get("state", {}).values()]
+    for item in (*states, status, *status.get("conditions", [])):
+        if item.get("message"):
+            return " ".join(item["message"].split())
+    return "no reason is told"
 
 
 def end_shared_cluster():

@@ -41,6 +41,10 @@ class Churn(Story):
         twice = locks / "twice"
         self.assertFalse(twice.exists(), twice.exists() and twice.read_text())
 
+        # What is offered may be from before the last kill.
+        self.agent_process.kill()
+        self.until_offered(0, capacity=8)
+        self.agent_process.start()
         self.until_offered(8)
         views = [self.run_pod(f"last-{n}", 1) for n in range(8)]
         self.assertEqual(len({view.env["NVIDIA_VISIBLE_DEVICES"] for view in views}), 8)

@@ -9,6 +9,7 @@ from cluster.cluster import until
 
 from .gpus import DRIVER_ROOT
 from .story import Story
+from .under_test import only_ours
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 DEPLOY = PROJECT / "deploy"
@@ -29,6 +30,7 @@ sharing:
 """
 
 
+@only_ours("installs our image; NVIDIA's plugin is here as a program of its Go module, not as its image")
 class Installed(Story):
     """What the ways to install have in common."""
     more_programs = ("nvidia", "helm")

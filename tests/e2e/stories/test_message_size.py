@@ -3,6 +3,7 @@
 import re
 
 from .story import Story
+from .under_test import only_ours
 
 SHARED = """\
 version: v1
@@ -16,6 +17,7 @@ GPUS = 8
 TOO_MANY = 20_000  # of each GPU
 
 
+@only_ours("does not look at the size of its list; these stories take figures from our log")
 class MessageSize(Story):
     def agent_with(self, replicas):
         self.file = self.cluster.layout.state / "config.yaml"

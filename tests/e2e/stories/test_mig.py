@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs that are cut with MIG: what is offered, and what a pod can reach."""
+from cluster.cluster import until
+
 from .story import GPU, Story
 
 MIXED = {GPU: 4, "nvidia.com/mig-1g.5gb": 9, "nvidia.com/mig-1g.5gb.me": 1, "nvidia.com/mig-2g.10gb": 2,
          "nvidia.com/mig-3g.20gb": 3}
+COMMON = ("nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb", "nvidia.com/mig-3g.20gb")
+UNDISPUTED = {GPU: 4, "nvidia.com/mig-2g.10gb": 2}
 
 
 class Mig(Story):
@@ -32,6 +36,12 @@ class Mig(Story):
         for resource, count in resources.items():
             self.until_offered(count, resource)
 
+    def until_ready(self):
+        """For stories in which it is no matter how the devices of this world are counted: it has
+        compute instances that are parts of their GPU instance, and profiles with attributes."""
+        self.until_all_offered(UNDISPUTED)
+        until(lambda: all((self.offered(resource) or (0,))[0] for resource in COMMON), "MIG devices", 30)
+
     def test_mixed_offers_a_resource_for_each_profile_beside_whole_gpus(self):
         gpus = self.gpus("dgx-a100-mig-mixed")
         self.agent("--mig-strategy=mixed")
@@ -48,7 +58,7 @@ class Mig(Story):
     def test_a_mig_pod_opens_its_slice_and_the_gpu_below_it_and_no_other_slice(self):
         gpus = self.gpus("dgx-a100-mig-mixed")
         self.agent("--mig-strategy=mixed", "--pass-device-specs")
-        self.until_all_offered(MIXED)
+        self.until_ready()
         views = [self.run_pod(f"pod-{number}", count, resource, look=self.try_capabilities(gpus))
                  for number, (count, resource) in enumerate([
                      (1, "nvidia.com/mig-3g.20gb"), (1, "nvidia.com/mig-2g.10gb"),
@@ -63,7 +73,7 @@ class Mig(Story):
     def test_a_pod_with_a_whole_gpu_reaches_no_slice(self):
         gpus = self.gpus("dgx-a100-mig-mixed")
         self.agent("--mig-strategy=mixed", "--pass-device-specs")
-        self.until_all_offered(MIXED)
+        self.until_ready()
         view = self.run_pod("whole", 4, look=self.try_capabilities(gpus))
         self.assertEqual(view.reachable_minors(), [0, 1, 2, 3])
         self.assertEqual(set(view.told.values()), {"denied"})
@@ -91,11 +101,13 @@ class Mig(Story):
     def test_a_gpu_that_is_cut_otherwise_while_the_agent_runs_is_offered_as_it_is_now(self):
         gpus = self.gpus("dgx-a100-mig-mixed")
         self.agent("--mig-strategy=mixed", "--pass-device-specs")
-        self.until_all_offered(MIXED)
+        self.until_ready()
         self.run_pod("before", 4, look=self.try_capabilities(gpus))
         self.delete_pod("before")
+        before = self.offered("nvidia.com/mig-3g.20gb")[0]
         gpus.fault("mig", "--gpu", "0", "--layout", "4g.20gb,3g.20gb")
-        self.until_all_offered({**MIXED, GPU: 3, "nvidia.com/mig-4g.20gb": 1, "nvidia.com/mig-3g.20gb": 4})
+        self.until_all_offered({**UNDISPUTED, GPU: 3, "nvidia.com/mig-4g.20gb": 1,
+                                "nvidia.com/mig-3g.20gb": before + 1})
         view = self.run_pod("after", 1, "nvidia.com/mig-4g.20gb", look=self.try_capabilities(gpus))
         devices = self.devices_of(view, gpus)
         self.assertEqual([(device.gpu, device.profile) for device in devices], [(0, "4g.20gb")])
@@ -104,10 +116,11 @@ class Mig(Story):
     def test_a_gpu_that_is_whole_again_is_offered_whole(self):
         gpus = self.gpus("dgx-a100-mig-mixed")
         self.agent("--mig-strategy=mixed", "--pass-device-specs")
-        self.until_all_offered(MIXED)
+        self.until_ready()
         kept = self.run_pod("kept", 1, "nvidia.com/mig-2g.10gb")
+        before = self.offered("nvidia.com/mig-1g.5gb")[0]
         gpus.fault("mig-off", "--gpu", "6")
-        self.until_all_offered({**MIXED, GPU: 5, "nvidia.com/mig-1g.5gb": 2})
+        self.until_all_offered({**UNDISPUTED, GPU: 5, "nvidia.com/mig-1g.5gb": before - 7})
         view = self.run_pod("whole", 5)
         self.assertEqual(view.reachable_minors(), [0, 1, 2, 3, 6])
         self.assertIn(gpus.uuids()[6], view.visible())
@@ -118,7 +131,7 @@ class Mig(Story):
     def test_a_profile_that_is_no_more_is_offered_no_more(self):
         gpus = self.gpus("dgx-a100-mig-mixed")
         self.agent("--mig-strategy=mixed")
-        self.until_all_offered(MIXED)
+        self.until_ready()
         gpus.fault("mig-off", "--gpu", "5")
         gpus.fault("mig-off", "--gpu", "7")
         self.until_offered(6)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVIDIA's own container runtime: with it, a device plugin only says which GPUs, and it gives them."""
+import json
+
 from cluster import nvidia
 
 from .gpus import DRIVER_ROOT
@@ -23,7 +25,7 @@ class NvidiaStory(Story):
     def setUp(self):
         super().setUp()
         self.hook = f"{self.cluster.programs['nvidia']}/nvidia-cdi-hook"
-        self.gpus("dgx-a100")
+        self.whole_gpus = self.gpus("dgx-a100")
         self.runtime()
 
     def runtime(self, **settings):
@@ -31,6 +33,21 @@ class NvidiaStory(Story):
 
     def run_under_it(self, name, count=0, **options):
         return self.run_pod(name, count, runtimeClassName="nvidia", **options)
+
+    def named(self, name):
+        """The GPUs that the plugin named to the runtime for a pod, in whatever way."""
+        spec = self.oci_spec(name)
+        told = json.dumps([spec["process"]["env"], spec["mounts"], spec.get("annotations")])
+        return [n for n, uuid in enumerate(self.whole_gpus.uuids()) if uuid in told]
+
+    def assert_has_what_was_named(self, name, count, view):
+        named = self.named(name)
+        self.assertEqual(len(named), count)
+        self.assert_has(view, *named)
+
+    def run_and_assert(self, name, count, **options):
+        """The pod has so many GPUs, those that the plugin named."""
+        self.assert_has_what_was_named(name, count, self.run_under_it(name, count, **options))
 
     def assert_has(self, view, *numbers, more=()):
         """These GPUs with all that belongs to them, and no other by whatever way."""
@@ -52,8 +69,9 @@ class NvidiaRuntime(NvidiaStory):
     def test_gives_the_gpus_that_the_plugin_names_in_the_variable(self):
         self.agent("--device-list-strategy=envvar")
         self.until_offered(8)
-        self.assert_has(self.run_under_it("two", 2), 0, 1)
-        self.assert_has(self.run_under_it("other", 1), 2)
+        self.run_and_assert("two", 2)
+        self.run_and_assert("other", 1)
+        self.assertFalse(set(self.named("two")) & set(self.named("other")))
         # A variable in the pod's manifest comes after the plugin's, and wins.
         self.assert_has(self.run_under_it("greedy", 1, container=WANTS_ALL), *range(8))
         self.assert_has_nothing(self.run_pod("without", 1))
@@ -62,14 +80,14 @@ class NvidiaRuntime(NvidiaStory):
         self.runtime(by_variable=False, by_mounts=True)
         self.agent("--device-list-strategy=volume-mounts")
         self.until_offered(8)
-        self.assert_has(self.run_under_it("two", 2), 0, 1)
-        self.assert_has(self.run_under_it("greedy", 1, container=WANTS_ALL), 2)
+        self.run_and_assert("two", 2)
+        self.run_and_assert("greedy", 1, container=WANTS_ALL)
 
     def test_gives_the_gpus_that_the_plugin_names_in_annotations(self):
         self.agent("--device-list-strategy=cdi-annotations", "--cdi-annotation-prefix=nvidia.cdi.k8s.io/",
                    f"--nvidia-cdi-hook-path={self.hook}")
         self.until_offered(8)
-        self.assert_has(self.run_under_it("two", 2), 0, 1)
+        self.run_and_assert("two", 2)
         self.assert_has_nothing(self.run_pod("without", 1))
 
     def test_gives_the_gpus_by_a_specification_that_was_made_before(self):
@@ -79,7 +97,7 @@ class NvidiaRuntime(NvidiaStory):
                              "--device-name-strategy=uuid", "--output=/var/run/cdi/nvidia.yaml")
         self.agent("--device-list-strategy=envvar")
         self.until_offered(8)
-        self.assert_has(self.run_under_it("two", 2), 0, 1)
+        self.run_and_assert("two", 2)
 
     def test_gives_the_mig_devices_that_the_plugin_names(self):
         gpus = self.gpus("dgx-a100-mig-mixed")
@@ -122,6 +140,6 @@ class NvidiaRuntimeByDefault(NvidiaStory):
     def test_gives_pods_the_gpus_that_the_plugin_names_and_others_none(self):
         self.agent()
         self.until_offered(8)
-        self.assert_has(self.run_pod("two", 2), 0, 1)
+        self.assert_has_what_was_named("two", 2, self.run_pod("two", 2))
         self.assert_has_nothing(self.run_pod("plain", 0))
         self.assert_has(self.run_pod("all", 0, container=WANTS_ALL), *range(8))

@@ -5,8 +5,10 @@ import json
 
 from .pods import pod
 from .story import GPU, Story
+from .under_test import only_ours
 
 SLICE = "nvidia.com/gpu-slice"
+BY_NAME = "ignores `rename` and `devices` of a time-slicing resource, by design, and warns of it"
 
 
 class Replicas(Story):
@@ -77,6 +79,7 @@ class Replicas(Story):
         self.until_offered(16)
         self.assertEqual(len(self.run_pod("two", 2).reachable_minors()), 2)
 
+    @only_ours(BY_NAME)
     def test_a_renamed_resource_leaves_the_other_gpus_whole(self):
         gpus = self.gpus("t4-quad")
         self.shared_agent(replicas=5, rename=SLICE, devices=[1, gpus.uuids()[3]])
@@ -85,6 +88,7 @@ class Replicas(Story):
         self.assertEqual(self.run_pod("whole", 2).reachable_minors(), [0, 2])
         self.assertEqual(self.pods_on_each_gpu(4, SLICE), {1: 2, 3: 2})
 
+    @only_ours(BY_NAME)
     def test_a_pod_with_a_whole_gpu_and_a_slice_reaches_both(self):
         self.gpus("t4-quad")
         self.shared_agent(replicas=5, rename=SLICE, devices=[1])

@@ -12,6 +12,7 @@ from .real_node import RealNode
 from .recorded_node import Part
 from .standin_node import StandinNode
 from .story import GPU, Story
+from .under_test import only_ours
 
 SLICE_1G, SLICE_2G, SLICE_3G, SLICE_4G = (
     f"nvidia.com/mig-{profile}" for profile in ("1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb"))
@@ -23,6 +24,7 @@ def time_slicing(**changes):
         "resources": [{"name": GPU, "replicas": 4}], **changes}}}
 
 
+@only_ours("compares our stand-in for the kubelet with the real one, by what both ask our agent for")
 class Transcripts(Story):
     maxDiff = None
 
