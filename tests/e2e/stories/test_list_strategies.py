@@ -222,8 +222,8 @@ class ListStrategies(Story):
         self.assertEqual(view.told["libcuda.so"], "libcuda.so.1")
         self.assertEqual(view.told["libnvidia-ml.so.1"], "libnvidia-ml.so.570.148.08")
         self.assertEqual(view.told["cache"], "1")
-        found = f"/dev/dri/by-path has no link to the render node but '{view.told['render']}'"
-        self.assertTrue(re.fullmatch(r"pci-0000:[0-9a-f]{2}:00\.0-render", view.told["render"]), found)
+        if not re.fullmatch(r"pci-0000:[0-9a-f]{2}:00\.0-render", view.told["render"]):
+            self.fail(f"/dev/dri/by-path has no link to the render node but '{view.told['render']}'")
 
     def test_a_hook_program_that_is_not_there_is_named_by_the_pods_status(self):
         self.start("cdi-cri", "--nvidia-cdi-hook-path=/usr/local/bin/nowhere/nvidia-ctk")
