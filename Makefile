@@ -31,7 +31,6 @@ help:
 	@echo 'make bench   speed and memory against the smallest possible server'
 	@echo "make analyze clang's static analyzer; takes long"
 	@echo 'make format  put every file into the format that lint checks'
-	@echo 'make manifests   deploy/manifests again, from the Helm chart; needs helm'
 
 # $(call compile,preset,targets): configures once, then builds what changed, all
 # where no target is named.
@@ -79,7 +78,7 @@ image: build
 	  build/tranche-device-plugin-image.tar $(if $(IMAGE),--name $(IMAGE))
 
 manifests:
-	@$(HELM) deploy/manifests/generate
+	@$(HELM); [ ! -x "$$TRANCHE_HELM" ] || export TRANCHE_HELM; deploy/manifests/generate
 
 lint:
 	@tools/install-deps lint

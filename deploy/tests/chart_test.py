@@ -254,12 +254,21 @@ class Mounts(unittest.TestCase):
         self.assertIn("mountPropagation: HostToContainer\n", rendered)
         self.assertNotIn("mountPropagation", render({"nvidiaDriverRoot": "/"}))
 
+    def test_config_that_is_indented_stays_so(self):
+        rendered = render({"config": {"map": {"on": "  version: v1\n  flags: {}\n"}}})
+        self.assertIn('  "on": |2\n      version: v1\n      flags: {}\n', rendered)
+
+    def test_an_empty_text_is_the_same_as_nothing(self):
+        rendered = render({"kubeletSocket": "", "containerDriverRoot": "", "privileged": True})
+        self.assertNotIn("KUBELET_SOCKET", rendered)
+        self.assertNotIn("DRIVER_ROOT_CTR_PATH", rendered)
+
     def test_config_is_mounted_as_a_folder(self):
         rendered = render({"config": {"map": {"mine": "version: v1"}}})
         self.assertIn("mountPath: /etc/tranche\n", rendered)
         self.assertNotIn("subPath", rendered)
         self.assertEqual(environment(rendered)["CONFIG_FILE"], "/etc/tranche/mine")
-        self.assertIn("  mine: |\n    version: v1\n", rendered)
+        self.assertIn('  "mine": |\n    version: v1\n', rendered)
 
     def test_config_map_of_the_cluster_is_not_made(self):
         rendered = render({"config": {"name": "theirs", "default": "b"}})

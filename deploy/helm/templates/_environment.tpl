@@ -72,7 +72,7 @@
 -}}
 {{- range $variables -}}
 {{- $value := index . 1 -}}
-{{- if not (or (kindIs "invalid" $value) (and (kindIs "slice" $value) (empty $value))) }}
+{{- if not (or (kindIs "invalid" $value) (and (kindIs "slice" $value) (empty $value)) (eq (toString $value) "")) }}
 - name: {{ index . 0 }}
   value: {{ include "tranche.text" $value | quote }}
 {{- end -}}

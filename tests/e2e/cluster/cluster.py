@@ -107,6 +107,8 @@ class Cluster:
 
     def down(self, purge=False):
         """Ends everything. Without purge the disk stays, as after a loss of power."""
+        if not self.layout.marker.exists():
+            raise ClusterError(f"there is no cluster in {self.layout.state}")
         pid = self.pid()
         if pid:
             os.kill(pid, signal.SIGKILL)

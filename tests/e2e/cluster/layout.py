@@ -67,8 +67,13 @@ class Layout:
     def kubeconfig(self, name):
         return self.etc / f"{name}.kubeconfig"
 
+    @property
+    def marker(self):  # that this folder is a cluster's, and may be removed
+        return self.state / "this-is-a-test-cluster"
+
     def make_folders(self):
         for folder in (self.etc, self.logs, self.kubelet, self.images, self.state / "etcd",
                        self.state / "containerd"):
             folder.mkdir(parents=True, exist_ok=True)
+        self.marker.touch()
         (self.state / "etcd").chmod(0o700)

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
 import time
 import unittest
@@ -38,6 +39,7 @@ class Story(unittest.TestCase):
     """
     kubelet_changes = {}
     more_programs = ()  # "nvidia": its runtime, with a RuntimeClass
+    tools = ()  # programs that are no part of the cluster
     default_runtime = "runc"
     shared = None  # (needs, cluster)
     began = ended = None
@@ -78,18 +80,30 @@ class Story(unittest.TestCase):
     def clear(self):
         """Empties the node. One that a story failed on is given up, but for its logs."""
         self.ended = time.monotonic()
-        if self.has_failed():
-            self.keep_logs(self.cluster)
+        try:
+            if not self.has_failed():
+                self.empty_the_node()
+                return
+        except Exception:
+            self.give_cluster_up()
+            raise
+        self.give_cluster_up()
+
+    def empty_the_node(self):
         for plugin in self.plugins:
             plugin.stop()
-        if self.has_failed():
-            end_shared_cluster()
-            return
         self.delete_all_pods()
         # The next story must not take this one's offer for its own.
         self.until_nothing_is_offered()
         # What an agent remembers of GPUs and tells the runtime is no matter of the next story.
         self.cluster.checked("sh", "-c", "rm -rf /var/lib/kubelet/device-plugins/tranche /var/run/cdi/*")
+
+    def give_cluster_up(self):
+        """Its plugins end with the node."""
+        self.keep_logs(self.cluster)
+        end_shared_cluster()
+        for plugin in self.plugins:
+            plugin.process.wait(30)
 
     def has_failed(self):
         result = self._outcome.result
@@ -98,7 +112,9 @@ class Story(unittest.TestCase):
     def keep_logs(self, cluster):
         target = LOGS / self.id().split("stories.")[-1]
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(cluster.layout.logs, target, ignore_dangling_symlinks=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # Pods still write, and their files come and go: what cannot be had is left out.
+        subprocess.run(["cp", "-a", cluster.layout.logs, target], stderr=subprocess.DEVNULL)
         for what in ("pods", "events", f"nodes/{NODE_NAME}"):
             done = cluster.inside("kubectl", "get", "-o", "yaml", *what.split("/"))
             (target / f"{what.split('/')[0]}.yaml").write_text(done.stdout + done.stderr)

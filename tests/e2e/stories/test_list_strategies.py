@@ -4,9 +4,9 @@
 There is no runtime of NVIDIA's here: containerd and runc do what they do of
 themselves, which is all for CDI, and nothing for the variable and the mounts.
 """
-import pathlib
 import re
-import subprocess
+
+from cluster.cluster import built_programs
 
 from .pods import pod
 from .story import GPU, Story
@@ -15,7 +15,6 @@ from .under_test import only_ours
 MOUNTS = "/var/run/nvidia-container-devices"
 CONTROL_NODES = ["/dev/nvidia-modeset", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidiactl"]
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
-HOOK_PROGRAM = pathlib.Path(__file__).resolve().parents[2] / "conformance/cdi/build_nvidia_ctk.sh"
 NO_HOOKS = "--cdi-disable-hooks=all"
 LOOK_AT_DRIVER = f"""
 for name in libcuda.so libcuda.so.1 libnvidia-ml.so.1; do echo "told $name $(readlink {LIBRARIES}/$name)"; done
@@ -26,6 +25,8 @@ touch /usr/bin/nvidia-smi 2>/dev/null && echo "told nvidia-smi can be changed"
 
 
 class ListStrategies(Story):
+    tools = ("nvidia",)
+
     def start(self, strategy, *flags, world="dgx-a100", offered=8):
         gpus = self.gpus(world)
         self.agent(f"--device-list-strategy={strategy}", *flags)
@@ -204,13 +205,8 @@ class ListStrategies(Story):
     # Hooks.
 
     def hook_program(self):
-        """By its right name, which tells how it is called."""
-        done = subprocess.run([HOOK_PROGRAM], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        program = self.cluster.layout.state / "nvidia-ctk"
-        program.symlink_to(done.stdout.strip())
-        self.addCleanup(program.unlink)
-        return program
+        """Its name tells how it is called."""
+        return built_programs(("nvidia",))["nvidia"] + "/nvidia-ctk"
 
     def test_the_hooks_of_nvidias_program_run_for_the_container(self):
         # The hook left out changes the kernel module's file in the container's own /proc, which has none here.
