@@ -194,8 +194,10 @@ Status Recorder::kubelet_came() {
 }
 
 void Recorder::kubelet_went() {
-  recording_.add({{"call", "KubeletGone"}});
+  // Written when nobody can register any more.
+  const Recording::Place place = recording_.begin();
   server_.reset();  // first, so that nobody registers while the endpoints end
+  recording_.finish(place, {{"call", "KubeletGone"}});
   end_all("the kubelet is gone");
 }
 
