@@ -6,63 +6,21 @@
 
 Also the example of how a script tells a story.
 """
-import json
 import os
 import pathlib
-import queue
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import unittest
 
 import compare_transcripts
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "standin"))
+from standin_program import Standin  # noqa: E402
+
 PATIENCE = 60  # seconds; a test that needs them all has failed
 GPU = "nvidia.com/gpu"
 STANDIN, RECORDER, AGENT, SIM = (sys.argv.pop(1) for _ in range(4))
-
-
-def wait_until(holds, what):
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited in vain for {what}")
-        time.sleep(0.02)
-
-
-class Standin:
-    """kubelet-standin, command by command."""
-
-    def __init__(self, folder, seed):
-        self.process = subprocess.Popen(
-            [STANDIN, "--dir", folder, "--seed", str(seed), "--timeout", str(PATIENCE)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-        self.answers = queue.Queue()
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            if not line.startswith("event: "):
-                self.answers.put(line.rstrip("\n"))
-
-    def command(self, words):
-        """The lines of the answer, without the ok."""
-        self.process.stdin.write(words + "\n")
-        lines = []
-        while not lines or (lines[-1] != "ok" and not lines[-1].startswith("error: ")):
-            lines.append(self.answers.get(timeout=PATIENCE))
-        if lines[-1] != "ok":
-            raise AssertionError(f"{words}: {lines[-1]}")
-        return lines[:-1]
-
-    def stop(self):
-        self.process.stdin.close()
-        self.process.wait(PATIENCE)
-        self.reader.join()
-        self.process.stdout.close()
 
 
 class Story:
@@ -71,9 +29,9 @@ class Story:
     def __init__(self, folder, root, seed):
         self.folder = pathlib.Path(folder)
         self.transcript = self.folder / "transcript"
-        self.kubelet = Standin(self.folder / "k", seed)
+        self.log = open(self.folder / "log", "a", encoding="utf-8")
+        self.kubelet = Standin(STANDIN, self.folder / "k", seed, self.log)
         self.running = []
-        wait_until((self.folder / "k/kubelet.sock").exists, "the kubelet")
         self.start(RECORDER, "--kubelet-folder", self.folder / "k",
                    "--plugin-folder", self.folder / "p", "--transcript", self.transcript)
         self.start(AGENT, f"--kubelet-socket={self.folder}/p/kubelet.sock",
@@ -82,12 +40,7 @@ class Story:
                    "--health-check-interval=100ms")
 
     def start(self, *command):
-        with open(self.folder / "log", "ab") as log:
-            self.running.append(subprocess.Popen([str(word) for word in command], stderr=log))
-
-    def recorded(self, call, holds=lambda event: True):
-        lines = self.transcript.read_text(encoding="utf-8").split("\n")[:-1]
-        return [event for event in map(json.loads, lines) if event["call"] == call and holds(event)]
+        self.running.append(subprocess.Popen([str(word) for word in command], stderr=self.log))
 
     def __enter__(self):
         return self
@@ -98,15 +51,12 @@ class Story:
         for process in reversed(self.running):
             process.terminate()
             ends.append(process.wait(PATIENCE))
+        self.log.close()
         if kind or any(ends):
             print(f"ended with {ends}", (self.folder / "log").read_text(encoding="utf-8"),
                   self.transcript.read_text(encoding="utf-8"), sep="\n", file=sys.stderr)
         if any(ends):
             raise AssertionError("recorder or agent ended badly")
-
-
-def is_unhealthy(event):
-    return any(device["health"] != "Healthy" for device in event["devices"])
 
 
 class RecordedStory(unittest.TestCase):
@@ -126,15 +76,15 @@ class RecordedStory(unittest.TestCase):
         (self.folder / name).mkdir()
         with Story(self.folder / name, self.root, seed) as story:
             kubelet = story.kubelet
-            kubelet.command(f"wait {GPU}=8")
+            kubelet.checked(f"wait {GPU}=8")
             for pod in range(pods):
-                kubelet.command(f"admit pod{pod} {GPU}=2")
+                kubelet.checked(f"admit pod{pod} {GPU}=2")
             self.sim("fault", "--root", self.root, "lose", "--gpu", "7")
-            wait_until(lambda: story.recorded("ListAndWatchReceived", is_unhealthy), "the loss")
-            kubelet.command("remove pod0")
-            kubelet.command("restart")
-            kubelet.command(f"wait {GPU}=7")
-            kubelet.command(f"admit late {GPU}=1")
+            kubelet.checked(f"wait {GPU}=7")
+            kubelet.checked("remove pod0")
+            kubelet.checked("restart")
+            kubelet.checked(f"wait {GPU}=7")
+            kubelet.checked(f"admit late {GPU}=1")
         self.sim("fault", "--root", self.root, "come-back", "--gpu", "7")
         return story.transcript
 

@@ -5,21 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <future>
-#include <memory>
 #include <string>
 #include <thread>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "standin/kubelet.h"
-#include "standin/scripted_plugin.h"
+#include "standin/admission_fixture.h"
 
 namespace tranche::standin {
 namespace {
 
-using std::chrono::milliseconds;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
@@ -28,66 +22,6 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-constexpr const char* kGpu = "nvidia.com/gpu";
-constexpr const char* kNic = "example.com/nic";
-constexpr std::chrono::seconds kPatience{20};
-
-Pod pod_of(const std::string& name, const Limits& limits) {
-  return {.uid = name + "-uid", .name = name, .containers = {{"main", limits}}};
-}
-
-// A plugin's answer with an environment that names the devices.
-grpc::Status name_devices(const v1beta1::AllocateRequest& request,
-                          v1beta1::AllocateResponse& response) {
-  std::vector<std::string> ids(request.container_requests(0).devices_ids().begin(),
-                               request.container_requests(0).devices_ids().end());
-  std::ranges::sort(ids);
-  auto& envs = *response.add_container_responses()->mutable_envs();
-  for (const std::string& id : ids) envs["DEVICES"] += id + ";";
-  return grpc::Status::OK;
-}
-
-template <typename Repeated>
-Ids set_of(const Repeated& ids) {
-  return Ids(ids.begin(), ids.end());
-}
-
-class StandinAdmission : public testing::Test {
- protected:
-  StandinAdmission() {
-    options_.directory = dir_.path("device-plugins");
-    kubelet_ = std::make_unique<Kubelet>(options_);
-    EXPECT_TRUE(kubelet_->start());
-  }
-
-  std::unique_ptr<ScriptedPlugin> plugin_for(const std::string& resource,
-                                             const std::vector<Device>& devices,
-                                             ScriptedPlugin::Script script = {}) {
-    const std::string endpoint = std::to_string(++plugins_) + ".sock";
-    auto plugin = std::make_unique<ScriptedPlugin>(options_.directory, endpoint, std::move(script));
-    plugin->publish(devices);
-    EXPECT_TRUE(plugin->register_as(resource).ok());
-    const auto healthy = std::ranges::count(devices, "Healthy", &Device::health);
-    EXPECT_TRUE(kubelet_->wait_for_allocatable(resource, healthy, kPatience));
-    return plugin;
-  }
-
-  static ScriptedPlugin::Script preferring(const IdList& ids) {
-    return {.options = {.preferred_allocation_available = true},
-            .on_preferred = [ids](const auto&, auto& response) {
-              for (auto* container = response.add_container_responses(); const auto& id : ids) {
-                container->add_deviceids(id);
-              }
-              return grpc::Status::OK;
-            }};
-  }
-
-  const TempDir dir_;
-  KubeletOptions options_;
-  std::unique_ptr<Kubelet> kubelet_;
-  int plugins_ = 0;
-};
 
 TEST_F(StandinAdmission, GivesDevicesAndThePluginsResponse) {
   const auto plugin = plugin_for(kGpu, healthy_devices(4), {.on_allocate = name_devices});
@@ -296,172 +230,6 @@ TEST_F(StandinAdmission, PrefersDevicesNearTheHintedNumaNodes) {
   EXPECT_EQ(question.allocation_size(), 2);
 }
 
-TEST_F(StandinAdmission, FreesARemovedPodsDevicesAtTheNextAllocation) {
-  const auto plugin = plugin_for(kGpu, healthy_devices(1));
-  const Pod first = pod_of("one", {{kGpu, 1}});
-  ASSERT_TRUE(kubelet_->admit(first).admitted);
-  kubelet_->remove(first);
-  EXPECT_THAT(kubelet_->node().resources.at(kGpu).allocated, SizeIs(1)) << "not yet";
-  EXPECT_TRUE(kubelet_->admit(pod_of("two", {{kGpu, 1}})).admitted);
-}
-
-TEST_F(StandinAdmission, FreesARemovedPodsDevicesWhenPodsAreListed) {
-  const auto plugin = plugin_for(kGpu, healthy_devices(1));
-  const Pod pod = pod_of("one", {{kGpu, 1}});
-  ASSERT_TRUE(kubelet_->admit(pod).admitted);
-  kubelet_->remove(pod);
-  kubelet_->free_ended_pods();
-  EXPECT_THAT(kubelet_->node().resources.at(kGpu).allocated, IsEmpty());
-}
-
-TEST_F(StandinAdmission, RestartsAContainerFromTheCachedResponse) {
-  const auto plugin = plugin_for(kGpu, healthy_devices(2), {.on_allocate = name_devices});
-  const Pod pod = pod_of("a", {{kGpu, 1}});
-  const AdmissionResult result = kubelet_->admit(pod);
-  ASSERT_TRUE(result.admitted);
-  const auto started = kubelet_->start_container(pod, "main");
-  const auto restarted = kubelet_->start_container(pod, "main");
-  ASSERT_TRUE(started && restarted);
-  EXPECT_EQ(*started, result.find("main")->response);
-  EXPECT_EQ(*restarted, *started);
-  EXPECT_THAT(plugin->allocate_requests(), SizeIs(1));
-}
-
-TEST_F(StandinAdmission, RestartsAContainerWhoseDeviceIsUnhealthy) {
-  const auto plugin = plugin_for(kGpu, healthy_devices(1));
-  const Pod pod = pod_of("a", {{kGpu, 1}});
-  ASSERT_TRUE(kubelet_->admit(pod).admitted);
-  plugin->publish({{"id0", "Unhealthy", {}}});
-  ASSERT_TRUE(kubelet_->wait_for_allocatable(kGpu, 0, kPatience));
-  EXPECT_TRUE(kubelet_->start_container(pod, "main")) << "1.36 looks at health in admission only";
-}
-
-TEST_F(StandinAdmission, RejectsAPodThatComesBackToAnUnhealthyDevice) {
-  const auto plugin = plugin_for(kGpu, healthy_devices(2), preferring({"id0"}));
-  const Pod pod = pod_of("a", {{kGpu, 1}});
-  ASSERT_TRUE(kubelet_->admit(pod).admitted);
-  plugin->publish({{"id0", "Unhealthy", {}}, {"id1", "Healthy", {}}});
-  ASSERT_TRUE(kubelet_->wait_for_allocatable(kGpu, 1, kPatience));
-  EXPECT_EQ(kubelet_->admit(pod).message,
-            "Allocate failed due to previously allocated devices are no longer healthy; cannot "
-            "allocate unhealthy devices nvidia.com/gpu, which is unexpected");
-}
-
-TEST_F(StandinAdmission, CallsPreStartContainerBeforeEveryStart) {
-  const auto plugin =
-      plugin_for(kGpu, healthy_devices(2), {.options = {.pre_start_required = true}});
-  const Pod pod = pod_of("a", {{kGpu, 2}});
-  ASSERT_TRUE(kubelet_->admit(pod).admitted);
-  EXPECT_THAT(plugin->pre_start_requests(), IsEmpty());
-  ASSERT_TRUE(kubelet_->start_container(pod, "main"));
-  ASSERT_TRUE(kubelet_->start_container(pod, "main"));
-  ASSERT_THAT(plugin->pre_start_requests(), SizeIs(2));
-  const auto request = plugin->pre_start_requests().front();
-  EXPECT_EQ(set_of(request.devices_ids()), (Ids{"id0", "id1"}));
-}
-
-TEST_F(StandinAdmission, FailsTheStartWherePreStartContainerFails) {
-  const auto plugin = plugin_for(kGpu, healthy_devices(1),
-                                 {.options = {.pre_start_required = true}, .on_pre_start = [] {
-                                    return grpc::Status(grpc::StatusCode::INTERNAL, "cold");
-                                  }});
-  const Pod pod = pod_of("a", {{kGpu, 1}});
-  ASSERT_TRUE(kubelet_->admit(pod).admitted);
-  const auto started = kubelet_->start_container(pod, "main");
-  ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().message,
-            "device plugin PreStartContainer rpc failed with err: rpc error: code = Internal desc "
-            "= cold");
-}
-
-TEST_F(StandinAdmission, AllocatesAtTheStartWhatAdmissionDidNotKnow) {
-  const Pod pod = pod_of("early", {{kGpu, 1}});
-  const AdmissionResult early = kubelet_->admit(pod);
-  ASSERT_TRUE(early.admitted) << "nobody had registered the resource yet";
-  EXPECT_THAT(early.find("main")->devices, IsEmpty());
-  const auto plugin = plugin_for(kGpu, healthy_devices(1), {.on_allocate = name_devices});
-  const auto started = kubelet_->start_container(pod, "main");
-  ASSERT_TRUE(started);
-  EXPECT_EQ(started->envs.at("DEVICES"), "id0;");
-}
-
-TEST_F(StandinAdmission, KeepsAllocationsOverARestart) {
-  auto plugin = plugin_for(kGpu, healthy_devices(2), {.on_allocate = name_devices});
-  const Pod pod = pod_of("a", {{kGpu, 1}});
-  const AdmissionResult before = kubelet_->admit(pod);
-  ASSERT_TRUE(before.admitted);
-  ASSERT_TRUE(kubelet_->restart());
-  EXPECT_EQ(kubelet_->node().resources.at(kGpu).allocated, before.find("main")->devices.at(kGpu));
-
-  // Until the plugin is back a pod that is not running cannot come back.
-  EXPECT_THAT(kubelet_->admit(pod_of("new", {{kGpu, 1}})).message,
-              HasSubstr("no healthy devices present; cannot allocate unhealthy devices"));
-
-  plugin = plugin_for(kGpu, healthy_devices(2));
-  const AdmissionResult after = kubelet_->admit(pod);
-  ASSERT_TRUE(after.admitted) << after.message;
-  EXPECT_EQ(after.find("main")->devices, before.find("main")->devices);
-  EXPECT_EQ(after.find("main")->response, before.find("main")->response);
-  EXPECT_THAT(plugin->allocate_requests(), IsEmpty());
-}
-
-TEST_F(StandinAdmission, RejectsAFoundPodWhoseInitContainerHasEndedWhereThePluginIsNotBack) {
-  const auto plugin = plugin_for(kGpu, healthy_devices(4));
-  const Pod plain = pod_of("plain", {{kGpu, 1}});
-  const Pod prepared{.name = "prepared",
-                     .init_containers = {{"before", {{kGpu, 1}}}},
-                     .containers = {{"main", {{kGpu, 2}}}}};
-  const Pod watched{.name = "a-watched",  // which is not how they are ordered
-                    .init_containers = {{"watch", {{kGpu, 1}}, true}},
-                    .containers = {{"main", {}}}};
-  for (const Pod& pod : {plain, prepared, watched}) ASSERT_TRUE(kubelet_->admit(pod).admitted);
-  ASSERT_TRUE(kubelet_->restart());
-  const std::vector<FoundPod> found = kubelet_->admit_found_pods();
-  ASSERT_THAT(found, SizeIs(3));
-  EXPECT_EQ(found[0].pod.name, "plain");
-  EXPECT_TRUE(found[0].result.admitted) << found[0].result.message;
-  EXPECT_EQ(found[1].pod.name, "prepared");
-  EXPECT_EQ(found[1].result.reason, "UnexpectedAdmissionError");
-  EXPECT_THAT(found[1].result.message, HasSubstr("no healthy devices present"));
-  EXPECT_EQ(found[2].pod.name, "a-watched");
-  EXPECT_TRUE(found[2].result.admitted) << found[2].result.message;
-
-  // It has ended, and what it had is free.
-  const auto back = plugin_for(kGpu, healthy_devices(4));
-  EXPECT_TRUE(kubelet_->admit(pod_of("heir", {{kGpu, 2}})).admitted);
-  EXPECT_THAT(kubelet_->admit_found_pods(), SizeIs(3));
-}
-
-TEST_F(StandinAdmission, KeepsEveryFoundPodWhereThePluginWasBackBefore) {
-  auto plugin = plugin_for(kGpu, healthy_devices(2));
-  ASSERT_TRUE(kubelet_
-                  ->admit({.name = "prepared",
-                           .init_containers = {{"before", {{kGpu, 1}}}},
-                           .containers = {{"main", {{kGpu, 2}}}}})
-                  .admitted);
-  ASSERT_TRUE(kubelet_->restart());
-  plugin = plugin_for(kGpu, healthy_devices(2));
-  const std::vector<FoundPod> found = kubelet_->admit_found_pods();
-  ASSERT_THAT(found, SizeIs(1));
-  EXPECT_TRUE(found[0].result.admitted) << found[0].result.message;
-  EXPECT_THAT(plugin->allocate_requests(), IsEmpty());
-}
-
-TEST_F(StandinAdmission, RejectsForLackOfRoomAResourceThatWasForgotten) {
-  options_.grace = milliseconds(1);
-  options_.directory = dir_.path("impatient");
-  kubelet_ = std::make_unique<Kubelet>(options_);
-  ASSERT_TRUE(kubelet_->start());
-  const auto plugin = plugin_for(kGpu, healthy_devices(1));
-  plugin->end_streams();
-  ASSERT_TRUE(
-      kubelet_->wait_until([](const auto& node) { return node.capacity(kGpu) == 0; }, kPatience));
-  const AdmissionResult result = kubelet_->admit(pod_of("a", {{kGpu, 1}}));
-  EXPECT_EQ(result.reason, "OutOfnvidia.com/gpu");
-  EXPECT_EQ(result.message,
-            "Node didn't have enough resource: nvidia.com/gpu, requested: 1, used: 0, capacity: 0");
-}
-
 TEST_F(StandinAdmission, SaysWhereTheRealKubeletWouldCrash) {
   std::promise<void> called;
   std::promise<void> go_on;
@@ -522,21 +290,6 @@ TEST_F(StandinAdmission, MergesTheResponsesOfSeveralResources) {
   EXPECT_THAT(merged.cdi_devices,
               UnorderedElementsAre("example.com/class=both", "example.com/class=gpu",
                                    "example.com/class=nic"));
-}
-
-TEST_F(StandinAdmission, WritesTheCheckpointWithTheAllocation) {
-  const auto plugin =
-      plugin_for(kGpu, {{"id0", "Healthy", {1}}}, {.on_allocate = [](auto&, auto& response) {
-                   (*response.add_container_responses()->mutable_envs())["A"] = "b";
-                   return grpc::Status::OK;
-                 }});
-  ASSERT_TRUE(kubelet_->admit(pod_of("a", {{kGpu, 1}})).admitted);
-  // CgYKAUESAWI= is the message {envs: {"A": "b"}}.
-  EXPECT_THAT(*read_file(options_.directory + "/kubelet_internal_checkpoint"),
-              HasSubstr(R"({"Data":{"PodDeviceEntries":[{"PodUID":"a-uid","ContainerName":"main",)"
-                        R"("ResourceName":"nvidia.com/gpu","DeviceIDs":{"1":["id0"]},)"
-                        R"("AllocResp":"CgYKAUESAWI="}],)"
-                        R"("RegisteredDevices":{"nvidia.com/gpu":["id0"]}},"Checksum":)"));
 }
 
 TEST_F(StandinAdmission, RejectsWhereItDoesNotRun) {

@@ -116,8 +116,16 @@ class Commands {
     return Done{};
   }
 
+  // Exactly so many: a loss can be awaited, too.
   Status wait(const Limits& wanted) {
-    if (become_allocatable(kubelet_, wanted, patience_)) return Done{};
+    const bool held = kubelet_.wait_until(
+        [&](const NodeView& view) {
+          return std::ranges::all_of(wanted, [&](const auto& resource) {
+            return view.allocatable(resource.first) == resource.second;
+          });
+        },
+        patience_);
+    if (held) return Done{};
     return Error{ErrorCode::kUnavailable, "the resources did not become allocatable in time"};
   }
 

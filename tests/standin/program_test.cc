@@ -151,6 +151,7 @@ TEST_F(StandinProgram, TakesCommandsAndTellsEvents) {
   answered("wait nvidia.com/gpu=1", "^ok$");
   answered("admit a nvidia.com/gpu=1", "^granted main nvidia.com/gpu id0$");
   answered("devices nvidia.com/gpu", "^listed id0 healthy numa=$");
+  answered("wait nvidia.com/gpu=1", "^ok$");  // what is held counts, too
   answered("admit b nvidia.com/gpu=1", "^error: UnexpectedAdmissionError: Allocate failed due to");
   answered("start a", "^env main A=b$");
   answered("remove a", "^event: Removed default/a$");

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node with the kubelet's stand-in, in a folder beside the cluster."""
 import itertools
-import queue
 import signal
 import subprocess
-import threading
+import sys
 
 from .gpus import Gpus
 from .recorded_node import PATIENCE, RecordedNode
-from .story import BUILD, SIM
+from .story import BUILD, REPOSITORY, SIM
+
+sys.path.append(str(REPOSITORY / "tests/standin"))
+from standin_program import Standin  # noqa: E402
 
 STANDIN = BUILD / "tests/standin/kubelet-standin"
 seeds = itertools.count(1)
@@ -22,11 +24,8 @@ class StandinNode(RecordedNode):
         gpus = UnmountedGpus(story.cluster, SIM, world)
         super().__init__(folder, story.cluster.layout.logs, gpus, gpus.root)
         self.rejected = {}  # by name of the pod
-        self.kubelet = Standin(folder / "k", self.logs / "standin-kubelet.log")
-
-    def start(self, *flags, config=None):
-        self.kubelet.checked("node")  # it listens when it answers
-        super().start(*flags, config=config)
+        self.log = open(self.logs / "standin-kubelet.log", "w", encoding="utf-8")
+        self.kubelet = Standin(STANDIN, folder / "k", next(seeds), self.log, PATIENCE)
 
     def process(self, name, program, *flags):
         return Process([program, *flags], self.logs / f"standin-{name}.log").start()
@@ -73,6 +72,7 @@ class StandinNode(RecordedNode):
     def stop(self):
         super().stop()
         self.kubelet.stop()
+        self.log.close()
 
 
 class UnmountedGpus(Gpus):
@@ -102,46 +102,3 @@ class Process:
 
     def stop(self):
         self.end(signal.SIGTERM)
-
-
-class Standin:
-    """The program kubelet-standin, command by command."""
-
-    def __init__(self, folder, log_path):
-        self.log = open(log_path, "w", encoding="utf-8")
-        self.process = subprocess.Popen(
-            [STANDIN, "--dir", folder, "--seed", str(next(seeds)), "--timeout", str(PATIENCE)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, bufsize=1)
-        self.answers = queue.Queue()
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            if line.startswith("event: "):
-                self.log.write(line)
-            else:
-                self.answers.put(line.rstrip("\n"))
-
-    def command(self, words):
-        """The lines of the answer; the last is ok, or an error."""
-        self.process.stdin.write(words + "\n")
-        lines = []
-        while not lines or (lines[-1] != "ok" and not lines[-1].startswith("error: ")):
-            lines.append(self.answers.get(timeout=PATIENCE))
-        return lines
-
-    def checked(self, words):
-        lines = self.command(words)
-        if lines[-1] != "ok":
-            raise AssertionError(f"{words}: {lines[-1]}")
-        return lines[:-1]
-
-    def stop(self):
-        if self.process.stdin.closed:
-            return
-        self.process.stdin.close()
-        self.process.wait(PATIENCE)
-        self.reader.join()
-        self.process.stdout.close()
-        self.log.close()
