@@ -50,6 +50,14 @@ class CpuManager(Story):
     def create_exclusive(self, name, gpus):
         self.create(pod(name, {**GUARANTEED, GPU: gpus}))
 
+    def assert_it_keeps_its_gpus_when_a_cpu_is_taken(self, name, before):
+        self.create_exclusive("exclusive", 1)
+        taken = cpu_list(self.view("exclusive").cpus)
+        self.until_cpus(name, set(CPUS) - taken)
+        after = self.look_again(name)
+        self.assertEqual((after.nodes, after.made), (before.nodes, before.made))
+        self.assertEqual(len(after.reachable_minors()), 2)
+
     def test_a_guaranteed_pod_keeps_its_cpu_and_its_gpu(self):
         self.gpus("t4-quad")
         self.agent("--pass-device-specs")
@@ -74,12 +82,7 @@ class CpuManager(Story):
         self.until_offered(4)
         before = self.run_pod("shared", 2)
         self.assertEqual(cpu_list(before.cpus), set(CPUS))
-        self.create_exclusive("exclusive", 1)
-        taken = cpu_list(self.view("exclusive").cpus)
-        self.until_cpus("shared", set(CPUS) - taken)
-        after = self.look_again("shared")
-        self.assertEqual((after.nodes, after.made), (before.nodes, before.made))
-        self.assertEqual(len(after.reachable_minors()), 2)
+        self.assert_it_keeps_its_gpus_when_a_cpu_is_taken("shared", before)
         # And back again.
         self.delete_pod("exclusive")
         self.until_cpus("shared", set(CPUS))
@@ -89,10 +92,4 @@ class CpuManager(Story):
         self.gpus("t4-quad")
         self.agent("--device-list-strategy=cdi-cri", "--cdi-disable-hooks=all")
         self.until_offered(4)
-        before = self.run_pod("shared", 2)
-        self.create_exclusive("exclusive", 1)
-        taken = cpu_list(self.view("exclusive").cpus)
-        self.until_cpus("shared", set(CPUS) - taken)
-        after = self.look_again("shared")
-        self.assertEqual((after.nodes, after.made), (before.nodes, before.made))
-        self.assertEqual(len(after.reachable_minors()), 2)
+        self.assert_it_keeps_its_gpus_when_a_cpu_is_taken("shared", self.run_pod("shared", 2))

@@ -3,12 +3,15 @@
 import json
 import os
 import pathlib
+import re
 
 from cluster import nvidia
 from cluster.cluster import until
+from cluster.layout import BUSYBOX_IMAGE
 
+from .configurations import time_slicing
 from .gpus import DRIVER_ROOT
-from .story import Story
+from .story import PODS, Story
 from .under_test import only_ours
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
@@ -17,17 +20,9 @@ MANIFESTS = pathlib.Path(__file__).resolve().parents[1] / "manifests"
 ARCHIVE = pathlib.Path(os.environ.get("TRANCHE_IMAGE", PROJECT / "build/tranche-device-plugin-image.tar"))
 SYSTEM_PODS = "/api/v1/namespaces/kube-system/pods"
 CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
+IMAGE_LINE = re.compile(r"^( +(?:- )?)image: .*$", re.MULTILINE)
 TAINT = "nvidia.com/gpu=present:NoSchedule"
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
-
-SHARED = """\
-version: v1
-sharing:
-  timeSlicing:
-    resources:
-      - name: nvidia.com/gpu
-        replicas: {}
-"""
 
 
 @only_ours("installs our image; NVIDIA's plugin is here as a program of its Go module, not as its image")
@@ -63,6 +58,11 @@ class Installed(Story):
         values = [word for setting in settings for word in ("--set-json", setting)]
         self.helm(command, "tranche", DEPLOY / "helm", *values)
 
+    def taint(self):
+        """As nodes with GPUs often are, to keep other pods away."""
+        self.cluster.checked("kubectl", "taint", "nodes", "--all", TAINT)
+        self.addCleanup(self.cluster.inside, "kubectl", "taint", "nodes", "--all", TAINT + "-")
+
     def agent_pods(self):
         return [pod for pod in self.cluster.api.get(SYSTEM_PODS)["items"]
                 if "device-plugin" in pod["metadata"]["name"]]
@@ -91,10 +91,6 @@ class Installed(Story):
 
 
 class ByHelm(Installed):
-    def taint(self):
-        self.cluster.checked("kubectl", "taint", "nodes", "--all", TAINT)
-        self.addCleanup(self.cluster.inside, "kubectl", "taint", "nodes", "--all", TAINT + "-")
-
     def test_the_agent_runs_on_a_tainted_node_and_the_test_pod_with_the_toleration_gets_a_gpu(self):
         self.taint()
         self.install('runtimeClassName="nvidia"')
@@ -154,7 +150,7 @@ class ByHelm(Installed):
         self.assertEqual(sorted(held), list(range(8)))
 
     def test_a_changed_config_map_is_followed_and_a_broken_one_refused_while_pods_go_on(self):
-        config = {"map": {"default": SHARED.format(2)}}
+        config = {"map": {"default": json.dumps(time_slicing(2))}}
         self.install('runtimeClassName="nvidia"', f"config={json.dumps(config)}")
         self.until_offered(16)
         agent, = self.agent_pods()
@@ -162,22 +158,25 @@ class ByHelm(Installed):
         name, = (item["metadata"]["name"] for item in self.cluster.api.get(CONFIG_MAPS)["items"]
                  if "tranche" in item["metadata"]["name"])
 
-        self.write_config(name, SHARED.format(4))
+        self.write_config(name, time_slicing(4))
         self.until_offered(32)
 
-        self.write_config(name, SHARED.format(4).replace("replicas", "replicsa"))
+        self.write_config(name, time_slicing(4), replicas="replicsa")
         until(lambda: "replicsa" in self.agent_log(), "the agent's complaint", 60)
         self.assertEqual(self.offered(), (32, 32))
         self.assert_a_pod_gets_a_gpu("while-broken")
 
-        self.write_config(name, SHARED.format(3))
+        self.write_config(name, time_slicing(3))
         self.until_offered(24)
         self.assertEqual(self.look_again("runs").reachable_minors(), running.reachable_minors())
         after, = self.agent_pods()
         self.assertEqual(after["metadata"]["uid"], agent["metadata"]["uid"])
         self.assertEqual(after["status"]["containerStatuses"][0]["restartCount"], 0)
 
-    def write_config(self, name, text):
+    def write_config(self, name, config, **misspelt):
+        text = json.dumps(config, indent=1)
+        for word, by in misspelt.items():
+            text = text.replace(word, by)
         self.cluster.api.merge(f"{CONFIG_MAPS}/{name}", {"data": {"default": text}})
 
 
@@ -200,6 +199,21 @@ class ByManifest(Installed):
         self.apply(DEPLOY / "manifests/tranche-device-plugin-time-slicing.yml")
         self.until_offered(32)
         self.assert_a_pod_gets_a_gpu()
+
+    def test_the_examples_run_on_it(self):
+        """As they are, but for what is in their images."""
+        self.taint()
+        self.apply(DEPLOY / "manifests/tranche-device-plugin-time-slicing.yml")
+        self.until_offered(32)
+        for example in sorted((DEPLOY / "examples").glob("*.yml")):
+            text = IMAGE_LINE.sub(rf"\1image: {BUSYBOX_IMAGE}", example.read_text())
+            text = text.replace("[nvidia-smi, topo, -m]", '["true"]')
+            self.cluster.checked("kubectl", "apply", "-f", "-", input=text)
+            self.addCleanup(self.cluster.inside, "kubectl", "delete", "-f", "-", input=text)
+        until(lambda: self.ended_well() == 6, "the end of two pods and a job of four", 60)
+
+    def ended_well(self):
+        return sum(pod["status"].get("phase") == "Succeeded" for pod in self.cluster.api.get(PODS)["items"])
 
     def test_nvidias_static_manifest_works_with_only_the_image_changed(self):
         self.apply(MANIFESTS / "nvidia-static.yml", IMAGE="localhost/tranche-device-plugin:0.1.0")

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kubelet takes no list of more than 4 MiB: the stream ends, and the resource is gone."""
+import json
 import re
 
+from .configurations import time_slicing
 from .story import Story
 from .under_test import only_ours
 
-SHARED = """\
-version: v1
-sharing:
-  timeSlicing:
-    resources:
-      - name: nvidia.com/gpu
-        replicas: {}
-"""
 GPUS = 8
 TOO_MANY = 20_000  # of each GPU
 
@@ -25,7 +19,7 @@ class MessageSize(Story):
         return self.agent(f"--config-file={self.file}", "--health-check-interval=500ms")
 
     def write(self, replicas):
-        self.file.write_text(SHARED.format(replicas))
+        self.file.write_text(json.dumps(time_slicing(replicas)))
 
     def most_replicas(self, log):
         """Of each GPU, as the agent's refusal says."""

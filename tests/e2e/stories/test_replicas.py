@@ -3,6 +3,7 @@
 import collections
 import json
 
+from .configurations import time_slicing
 from .pods import pod
 from .story import GPU, Story
 from .under_test import only_ours
@@ -15,9 +16,8 @@ class Replicas(Story):
     def shared_agent(self, *flags, fail_above_one=False, name=GPU, **row):
         """An agent whose configuration has one row of time slicing."""
         file = self.cluster.layout.state / "agent-config.yaml"
-        file.write_text(json.dumps({"version": "v1", "sharing": {"timeSlicing": {
-            "failRequestsGreaterThanOne": fail_above_one,
-            "resources": [{"name": name, **row}]}}}))
+        file.write_text(json.dumps(time_slicing(failRequestsGreaterThanOne=fail_above_one,
+                                                resources=[{"name": name, **row}])))
         self.addCleanup(file.unlink)
         return self.agent("--pass-device-specs", f"--config-file={file}", *flags)
 

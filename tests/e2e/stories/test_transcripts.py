@@ -8,6 +8,7 @@ import difflib
 import pathlib
 import tempfile
 
+from .configurations import time_slicing
 from .real_node import RealNode
 from .recorded_node import Part
 from .standin_node import StandinNode
@@ -17,11 +18,6 @@ from .under_test import only_ours
 SLICE_1G, SLICE_2G, SLICE_3G, SLICE_4G = (
     f"nvidia.com/mig-{profile}" for profile in ("1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb"))
 MIXED = {GPU: 4, SLICE_1G: 9, f"{SLICE_1G}.me": 1, SLICE_2G: 2, SLICE_3G: 3}
-
-
-def time_slicing(**changes):
-    return {"version": "v1", "sharing": {"timeSlicing": {
-        "resources": [{"name": GPU, "replicas": 4}], **changes}}}
 
 
 @only_ours("compares our stand-in for the kubelet with the real one, by what both ask our agent for")
