@@ -68,8 +68,9 @@ class Installed(Story):
                 if "device-plugin" in pod["metadata"]["name"]]
 
     def agent_log(self):
-        return "".join(self.cluster.api.text("GET", f"{SYSTEM_PODS}/{pod['metadata']['name']}/log")
-                       for pod in self.agent_pods())
+        """Empty as long as no container has begun."""
+        return self.cluster.inside("kubectl", "logs", "--namespace=kube-system", "--tail=-1",
+                                   "-l", "app.kubernetes.io/name=tranche-device-plugin").stdout
 
     def agent_process(self):
         """Its folder in the machine's /proc."""
@@ -126,6 +127,24 @@ class ByHelm(Installed):
         view = self.run_pod("by-cdi", 2)
         self.assertEqual(len(view.reachable_minors()), 2)
         self.assertTrue(any("libnvidia-ml.so" in target for target in view.mounts), view.mounts)
+
+    def test_the_agent_in_its_pod_offers_mig_devices(self):
+        gpus = self.gpus("dgx-a100-mig-mixed")
+        self.install('runtimeClassName="nvidia"', 'migStrategy="mixed"')
+        slices = [device for device in gpus.mig_devices() if device.profile == "2g.10gb"]
+        self.until_offered(len(slices), "nvidia.com/mig-2g.10gb")
+        view = self.run_under_nvidia("slice", resource="nvidia.com/mig-2g.10gb")
+        self.assertEqual(len([device for device in slices if set(device.nodes()) <= set(view.opens())]), 1, view)
+
+    def test_a_node_without_a_driver_is_waited_for(self):
+        """On the node's own runtime: that of NVIDIA would not start a container without a driver."""
+        gpus = self.gpus("dgx-a100")
+        gpus.fault("driver", "unload")
+        self.install("privileged=true", f'nvidiaDriverRoot="{DRIVER_ROOT}"', 'hostRoot="/driver-root"')
+        until(lambda: "driver is not loaded" in self.agent_log(), "the agent's word on it", 60)
+        gpus.fault("driver", "load")
+        self.until_offered(8)
+        self.assertEqual(self.agent_pods()[0]["status"]["containerStatuses"][0]["restartCount"], 0)
 
     def test_a_rolling_update_takes_no_gpu_from_a_running_pod(self):
         self.cluster.checked("ctr", "images", "tag", "--force", "localhost/tranche-device-plugin:0.1.0",
