@@ -158,8 +158,9 @@ class ByHelm(Installed):
         self.install(*settings, 'image.tag="next"', command="upgrade")
         self.cluster.checked("kubectl", "rollout", "status", "--namespace=kube-system", "--timeout=60s",
                              "daemonset/tranche-tranche-device-plugin")
+        # A rollout is complete with the new pod ready; the old one may still be listed as it ends.
+        until(lambda: old not in [pod["metadata"]["uid"] for pod in self.agent_pods()], "the old pod's end", 60)
         new, = self.agent_pods()
-        self.assertNotEqual(new["metadata"]["uid"], old)
         self.assertEqual(new["spec"]["containers"][0]["image"], "localhost/tranche-device-plugin:next")
         self.until_offered(8)
         for name, view in before.items():
