@@ -16,16 +16,18 @@ MAY_INCLUDE = {  # module of src/: modules it may include, besides itself and ba
     "inventory": ["gpu", "host"],
     "nvml": ["gpu", "host", "inventory"],
     "sharing": ["gpu"],
-    "placement": ["gpu", "sharing"],
+    "ledger": ["gpu", "sharing"],
+    "placement": ["gpu", "sharing", "ledger"],
     "grant": ["gpu", "sharing"],
     "handoff": ["gpu", "grant"],
-    "kubelet": ["gpu", "sharing", "placement", "grant"],
+    "mps": ["gpu", "sharing", "grant"],
+    "kubelet": ["gpu", "sharing", "ledger", "placement", "grant"],
     "control": [],
     "capture": ["gpu", "host", "nvml"],
     # Configuration knows every module's options; no module knows configuration.
-    "config": ["gpu", "sharing", "placement", "grant", "handoff", "inventory", "kubelet", "nvml"],
-    "apps": ["gpu", "host", "inventory", "nvml", "sharing", "placement", "grant", "handoff",
-             "kubelet", "control", "capture", "config"],
+    "config": ["gpu", "sharing", "placement", "grant", "handoff", "inventory", "kubelet", "mps", "nvml"],
+    "apps": ["gpu", "host", "inventory", "nvml", "sharing", "ledger", "placement", "grant", "handoff",
+             "mps", "kubelet", "control", "capture", "config"],
 }
 ONLY_IN = {  # header prefix: the modules that may include it
     "grpcpp/": ["kubelet", "control"],
@@ -35,7 +37,7 @@ ONLY_IN = {  # header prefix: the modules that may include it
     "yaml-cpp/": ["config", "capture"],
 }
 # What decides is pure: it includes none of these.
-PURE = ["gpu", "sharing", "placement", "grant"]
+PURE = ["gpu", "sharing", "ledger", "placement", "grant"]
 IMPURE_HEADERS = ["base/log.h", "unistd.h", "fcntl.h", "sys/", "poll.h", "thread", "mutex",
                   "fstream", "filesystem", "iostream"]
 INCLUDE = re.compile(r'^\s*#include [<"]([^>"]+)[>"]', re.M)

@@ -12,6 +12,7 @@
 #include "handoff/cdi_options.h"
 #include "inventory/health_options.h"
 #include "kubelet/options.h"
+#include "mps/options.h"
 #include "nvml/options.h"
 #include "placement/options.h"
 #include "sharing/policy.h"
@@ -34,6 +35,7 @@ struct Settings {
   GrantOptions grant;
   CdiOptions cdi;
   KubeletOptions kubelet;
+  MpsOptions mps;
 
   bool operator==(const Settings&) const = default;
 };

@@ -11,6 +11,24 @@
 
 namespace tranche {
 
+// How a container on one device reaches the MPS daemon of that device.
+struct MpsWiring {
+  struct Mount {
+    std::string container_path;
+    std::string host_path;
+    bool read_only = true;
+    bool operator==(const Mount&) const = default;
+  };
+
+  std::string pipe_directory;  // in the container: CUDA_MPS_PIPE_DIRECTORY
+  std::vector<Mount> mounts;
+  unsigned ordinal = 0;  // what the daemon calls the device: "0=20480M"
+  // Why no container may be sent there now; empty: the daemon answers.
+  std::string problem;
+
+  bool operator==(const MpsWiring&) const = default;
+};
+
 struct NodeFacts {
   // Of /dev/nvidiactl and its like, those that are there. As the container
   // will see them.
@@ -21,6 +39,10 @@ struct NodeFacts {
   // or indexes, "gds" to "all". A class that is not here has no specification.
   std::map<std::string, std::set<std::string>> cdi;
   std::string cdi_problem;  // why specifications are not current; empty: they are
+
+  std::map<std::string, MpsWiring> mps;  // by the device's uuid
+  // The driver can hold a cgroup to a limit of memory (r615 and newer).
+  bool driver_limits_memory = false;
 
   bool operator==(const NodeFacts&) const = default;
 };

@@ -14,6 +14,7 @@
 
 #include "gpu/gpu.h"
 #include "sharing/resource_name.h"
+#include "sharing/terms.h"
 
 namespace tranche {
 
@@ -27,8 +28,15 @@ struct OfferedDevice {
   std::optional<unsigned> minor;  // of the GPU's device node
   std::vector<unsigned> caps;     // minors of its /dev/nvidia-caps nodes
   std::optional<unsigned> numa_node;
-  // Empty: offered once, under its uuid. Else as many shares, numbered from 0.
+  std::uint64_t memory_bytes = 0;  // of the GPU or the slice; 0: not known
+  // Empty: offered once, under its uuid. Else as many shares, numbered from 0:
+  // replicas, or units of memory.
   std::optional<unsigned> replicas;
+  // Keeps this resource's ids apart from those of others over the same device;
+  // empty: NVIDIA's ids.
+  std::string tag;
+  // What holding one share covers of the memory; 0: it is not counted.
+  std::uint64_t share_bytes = 0;
   Health health;
 
   unsigned shares() const { return replicas.value_or(1); }
@@ -48,6 +56,7 @@ struct LocatedShare {
 struct Offer {
   ResourceName name;
   std::vector<OfferedDevice> devices;  // by GPU index, then MIG index
+  Terms terms;
   // A container may have one replica of it at most.
   bool one_replica_only = false;
 

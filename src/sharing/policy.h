@@ -4,6 +4,7 @@
 // configuration that turns an Inventory into a Catalog.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 
 #include "gpu/pci_address.h"
 #include "sharing/resource_name.h"
+#include "sharing/terms.h"
 
 namespace tranche {
 
@@ -75,11 +77,34 @@ struct ModelPattern {
 };
 using Exclusion = std::variant<GpuIndex, AnyUuid, PciAddress, ModelPattern>;
 
+// One row of `tranche.policies`: the devices that fit all of its conditions are
+// offered as `resource`. A device may fit several rows, and is offered by each
+// of them; what is held through one name is taken off the others. Devices that
+// fit none are offered as the rest of the policy says.
+struct ResourcePolicy {
+  ResourceName resource;
+  // Which devices. A row with a MIG profile speaks of MIG devices only, one
+  // without of GPUs that are not cut.
+  DeviceSelection devices = AllDevices{};
+  std::optional<std::string> model;        // of the GPU, with * for any text
+  std::optional<std::string> mig_profile;  // "1g.*"
+  Terms terms;
+  unsigned replicas = 1;                        // of the form kReplicas
+  std::optional<std::uint64_t> replica_memory;  // that one covers; else its part of the total
+  // Of the form kMemory; in bytes. Empty: the smallest that the kubelet can take.
+  std::optional<std::uint64_t> unit;
+
+  bool operator==(const ResourcePolicy&) const = default;
+};
+
 struct SharingPolicy {
   MigStrategy mig = MigStrategy::kNone;
   std::vector<NameRule> gpu_names;  // before the default, * -> nvidia.com/gpu
   std::vector<NameRule> mig_names;  // before the strategy's own
+  std::vector<ResourcePolicy> policies;
   std::vector<Replication> replications;
+  // The replications come from sharing.mps: their users go through MPS.
+  bool replicas_use_mps = false;
   // A container that asks for more than one replica is refused: it would get
   // no more of the GPU for it.
   bool fail_requests_greater_than_one = false;
