@@ -78,7 +78,7 @@ class Agent {
     if (!first_look()) return 1;
     publish_status();
     std::jthread scanning;  // before the host: a driver call may end while streams do
-    PluginHost host(settings_.kubelet, log_);
+    PluginHost host(settings_.kubelet, book_, log_);
     host_ = &host;
     serve();
     start_control();
@@ -142,7 +142,8 @@ class Agent {
   void reload() {
     Result<Loaded> loaded = load_settings(sources_);
     if (!loaded) return refuse(loaded.error().message);
-    const Composition trial = compose(*inventory_.get().value, loaded->settings, node_facts_);
+    const Composition trial =
+        compose(*inventory_.get().value, loaded->settings, node_facts_, book_.get().get());
     if (!trial.oversized.empty()) return refuse(trial.oversized);
     for (const std::string& notice : loaded->notices) log_.info(notice);
     note_what_waits(loaded->settings);
@@ -185,7 +186,7 @@ class Agent {
   void compose_now() {
     const auto inventory = inventory_.get().value;
     node_facts_ = facts_reader_.read(*inventory, settings_);
-    composition_ = compose(*inventory, settings_, node_facts_);
+    composition_ = compose(*inventory, settings_, node_facts_, book_.get().get());
     for (const std::string& note : composition_.catalog.notes) say("note " + note, note);
     for (const Withheld& device : composition_.catalog.withheld) {
       say("withheld " + device.uuid,
@@ -212,6 +213,8 @@ class Agent {
   void publish_status() {
     facts_.inventory = *inventory_.get().value;
     facts_.catalog = composition_.catalog;
+    const auto ledger = composition_.needs_ledger ? book_.get() : nullptr;
+    facts_.ledger = ledger ? std::optional(*ledger) : std::nullopt;
     facts_.cdi_problem = node_facts_.cdi_problem;
     status_.publish(std::make_shared<const NodeStatus>(facts_));
   }
@@ -283,6 +286,7 @@ class Agent {
 
   NodeFacts node_facts_;
   Composition composition_;
+  LedgerBook book_{[this] { news_.ring(); }};
   NodeStatus facts_;  // the main thread's; others see what is published
   Latest<std::shared_ptr<const NodeStatus>> status_;
   PluginHost* host_ = nullptr;

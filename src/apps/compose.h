@@ -11,6 +11,7 @@
 #include "gpu/inventory.h"
 #include "grant/node_facts.h"
 #include "kubelet/serving.h"
+#include "ledger/ledger.h"
 #include "sharing/catalog.h"
 
 namespace tranche {
@@ -21,8 +22,15 @@ struct Composition {
   // Resources whose list the kubelet would not take, with the figures. They
   // are in the catalog and are not served.
   std::string oversized;
+  bool needs_ledger = false;
 };
 
-Composition compose(const Inventory& inventory, const Settings& settings, const NodeFacts& facts);
+// `ledger` is what is held, as far as that is known; null: it is not.
+Composition compose(const Inventory& inventory, const Settings& settings, const NodeFacts& facts,
+                    const Ledger* ledger);
+
+// Whether the kubelet's own book-keeping is not enough: a device is offered
+// under several names, or the kubelet is to be shown less than is free.
+bool needs_ledger(const Catalog& catalog);
 
 }  // namespace tranche

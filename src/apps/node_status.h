@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "gpu/inventory.h"
 #include "kubelet/resource_plugin.h"
+#include "ledger/ledger.h"
 #include "sharing/catalog.h"
 
 namespace tranche {
@@ -32,6 +33,7 @@ struct NodeStatus {
   AgentFacts agent;
   Inventory inventory;
   Catalog catalog;
+  std::optional<Ledger> ledger;           // who holds what; empty: it is not asked after
   std::vector<ResourceStatus> resources;  // at the kubelet; empty without an agent
   std::string cdi_problem;
 };

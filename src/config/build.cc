@@ -102,9 +102,9 @@ class Builder {
     policy.replications = sections.replications;
     policy.fail_requests_greater_than_one = sections.fail_requests_greater_than_one;
     build_exclusions(policy);
-    built_.settings.shared_placement = from_.text("shared-devices-allocation-policy") == "packed"
-                                           ? SharedPlacement::kPacked
-                                           : SharedPlacement::kDistributed;
+    policy.replica_placement = from_.text("shared-devices-allocation-policy") == "packed"
+                                   ? SharePlacement::kPacked
+                                   : SharePlacement::kDistributed;
     if (!from_.text("mps-root").empty()) {
       built_.notices.push_back(where(from_.at("mps-root")) +
                                ": this version has no MPS yet; without effect");

@@ -178,7 +178,7 @@ const Row kAllRows[] = {
      "distributed",
      "packed",
      "spread",
-     [](Settings& s) { s.shared_placement = SharedPlacement::kPacked; }},
+     [](Settings& s) { s.sharing.replica_placement = SharePlacement::kPacked; }},
     {{"device-discovery-strategy"},
      {"DEVICE_DISCOVERY_STRATEGY"},
      "flags.deviceDiscoveryStrategy",

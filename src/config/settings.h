@@ -14,7 +14,6 @@
 #include "kubelet/options.h"
 #include "mps/options.h"
 #include "nvml/options.h"
-#include "placement/options.h"
 #include "sharing/policy.h"
 
 namespace tranche {
@@ -31,7 +30,6 @@ struct Settings {
   DriverOptions driver;
   HealthOptions health;
   SharingPolicy sharing;
-  SharedPlacement shared_placement = SharedPlacement::kDistributed;
   GrantOptions grant;
   CdiOptions cdi;
   KubeletOptions kubelet;

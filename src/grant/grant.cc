@@ -33,7 +33,7 @@ Error refusal(const Offer& offer, const std::string& why) {
 Result<std::vector<const OfferedDevice*>> devices_of(const Offer& offer,
                                                      const std::vector<std::string_view>& ids) {
   if (ids.empty()) return refusal(offer, "no device ids were given");
-  if (offer.one_replica_only && ids.size() > 1) {
+  if (offer.terms.one_share_only && ids.size() > 1) {
     return refusal(offer, "maximum request size for shared resources is 1; found " +
                               std::to_string(ids.size()));
   }

@@ -2,6 +2,7 @@
 #include "kubelet/device_list.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -11,38 +12,78 @@ namespace {
 
 void put_in_order(DeviceList& list) {
   std::ranges::sort(list, {}, [](const ListedDevice& device) {
-    return std::tuple(std::string_view(device.uuid), device.replicas.has_value(), device.first);
+    return std::tuple(std::string_view(device.uuid), std::string_view(device.tag),
+                      device.replicas.has_value(), device.first);
   });
+}
+
+// Adds numbered shares in runs of equal health.
+void add_shares(const ListedDevice& stem, const DeviceRoom& room, DeviceList& list) {
+  const unsigned end = *stem.replicas;
+  unsigned free = room.free;
+  auto held = room.held.begin();
+  ListedDevice run = stem;
+  for (unsigned number = 0; number < end; ++number) {
+    bool healthy = held != room.held.end() && *held == number;
+    if (healthy) {
+      ++held;
+    } else if (free > 0) {
+      healthy = true;
+      --free;
+    }
+    if (number > 0 && healthy != run.healthy) {
+      run.replicas = number;
+      list.push_back(run);
+      run.first = number;
+    }
+    run.healthy = healthy;
+  }
+  run.replicas = end;
+  list.push_back(std::move(run));
 }
 
 }  // namespace
 
-DeviceList list_of(const Offer& offer) {
+DeviceList list_of(const Offer& offer, const OfferRoom& room) {
   DeviceList list;
-  for (const OfferedDevice& device : offer.devices) {
-    list.push_back({.uuid = device.uuid,
-                    .replicas = device.replicas,
-                    .numa_node = device.numa_node,
-                    .healthy = device.health.ok()});
+  for (std::size_t i = 0; i < offer.devices.size(); ++i) {
+    const OfferedDevice& device = offer.devices[i];
+    ListedDevice listed{.uuid = device.uuid,
+                        .tag = device.tag,
+                        .replicas = device.replicas,
+                        .numa_node = device.numa_node,
+                        .healthy = device.health.ok()};
+    const bool is_held = !room[i].held.empty();
+    if (!device.replicas) listed.healthy = listed.healthy && (is_held || room[i].free > 0);
+    if (listed.healthy && device.replicas && *device.replicas > 0) {
+      add_shares(listed, room[i], list);
+    } else {
+      list.push_back(std::move(listed));
+    }
   }
   put_in_order(list);
   return list;
 }
 
 DeviceList towards(const DeviceList& shown, const DeviceList& wanted) {
+  using Key = std::tuple<std::string_view, std::string_view, bool>;
+  const auto key_of = [](const ListedDevice& device) {
+    return Key(device.uuid, device.tag, device.replicas.has_value());
+  };
+  std::map<Key, unsigned> ends;  // one above the highest number that stays
+  for (const ListedDevice& device : wanted) {
+    unsigned& end = ends[key_of(device)];
+    end = std::max(end, device.replicas.value_or(1));
+  }
   DeviceList list = wanted;
   for (const ListedDevice& old : shown) {
-    const auto kept = std::ranges::find_if(wanted, [&](const ListedDevice& candidate) {
-      return candidate.uuid == old.uuid &&
-             candidate.replicas.has_value() == old.replicas.has_value();
-    });
+    const auto kept = ends.find(key_of(old));
     ListedDevice dropped = old;
     dropped.healthy = false;
-    if (kept != wanted.end()) {
+    if (kept != ends.end()) {
       // Fewer replicas than before: the highest numbers go.
-      const unsigned still = kept->replicas.value_or(0);
-      if (old.replicas.value_or(0) <= still) continue;
-      dropped.first = std::max(old.first, still);
+      if (!old.replicas || *old.replicas <= kept->second) continue;
+      dropped.first = std::max(old.first, kept->second);
     }
     list.push_back(std::move(dropped));
   }

@@ -9,24 +9,30 @@
 #include <string>
 #include <vector>
 
+#include "ledger/coverage.h"
 #include "sharing/catalog.h"
 
 namespace tranche {
 
 struct ListedDevice {
   std::string uuid;
-  // Where there are replicas: those from `first` to below `replicas`.
+  std::string tag;  // of its ids; share_id.h
+  // Where shares are numbered: those from `first` to below `replicas`.
   unsigned first = 0;
   std::optional<unsigned> replicas;
   std::optional<unsigned> numa_node;
   bool healthy = true;
 
+  unsigned shares() const { return replicas ? *replicas - first : 1; }
   bool operator==(const ListedDevice&) const = default;
 };
 
-using DeviceList = std::vector<ListedDevice>;  // sorted by uuid
+using DeviceList = std::vector<ListedDevice>;  // sorted by uuid, then number
 
-DeviceList list_of(const Offer& offer);
+// Of a healthy device, what is held is healthy and as much of the rest as is
+// free, the lowest numbers first. What other names have taken off is unhealthy:
+// the kubelet gives it to nobody.
+DeviceList list_of(const Offer& offer, const OfferRoom& room);
 
 // On the way from one list to another: the new one, and what it no longer has
 // as unhealthy. The kubelet (up to 1.37 at least) crashes when a device leaves

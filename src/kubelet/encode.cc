@@ -12,7 +12,7 @@ constexpr std::size_t kBesideUuid = 48;
 std::size_t expected_size(const DeviceList& list) {
   std::size_t size = 0;
   for (const ListedDevice& device : list) {
-    size += (device.uuid.size() + kBesideUuid) * device.replicas.value_or(1);
+    size += (device.uuid.size() + device.tag.size() + kBesideUuid) * device.shares();
   }
   return size;
 }
@@ -34,7 +34,8 @@ std::string encode(const DeviceList& list) {
     }
     const unsigned end = device.replicas.value_or(device.first + 1);
     for (unsigned replica = device.first; replica < end; ++replica) {
-      added.set_id(device.replicas ? share_id(device.uuid, replica) : device.uuid);
+      added.set_id(share_id(device.uuid, device.tag,
+                            device.replicas ? std::optional(replica) : std::nullopt));
       one.AppendToString(&bytes);
     }
   }

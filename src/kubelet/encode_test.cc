@@ -61,7 +61,7 @@ TEST(ListBytes, IsWhatTheMessageReallyTakes) {
     device.health.troubles = {"lost"};
     offer.devices.push_back(std::move(device));
   }
-  EXPECT_EQ(list_bytes(offer), encode(list_of(offer)).size());
+  EXPECT_EQ(list_bytes(offer), encode(list_of(offer, empty_room(offer))).size());
 }
 
 TEST(EncodeGrant, CarriesAllOfIt) {
@@ -118,11 +118,50 @@ TEST(Towards, GoesOnFromAListThatIsOnTheWayItself) {
 TEST(ListOf, IsSortedAndKnowsNothingOfReasons) {
   Offer offer;
   offer.devices = {{.uuid = "GPU-b", .health = {{"XID 79"}}}, {.uuid = "GPU-a"}};
-  EXPECT_THAT(list_of(offer), ElementsAre(ListedDevice{.uuid = "GPU-a"},
-                                          ListedDevice{.uuid = "GPU-b", .healthy = false}));
+  EXPECT_THAT(
+      list_of(offer, empty_room(offer)),
+      ElementsAre(ListedDevice{.uuid = "GPU-a"}, ListedDevice{.uuid = "GPU-b", .healthy = false}));
   Offer other = offer;
   other.devices[0].health.troubles = {"GPU is lost"};
-  EXPECT_EQ(list_of(offer), list_of(other)) << "another reason is no news for the kubelet";
+  EXPECT_EQ(list_of(offer, empty_room(offer)), list_of(other, empty_room(other)))
+      << "another reason is no news for the kubelet";
+}
+
+TEST(DeviceList, ShowsWhatOtherNamesTookOffAsUnhealthyAndWhatIsHeldNever) {
+  const Offer offer{.devices = {{.uuid = "GPU-a", .replicas = 8, .tag = "tagg"}}};
+  EXPECT_THAT(
+      list_of(offer, {{{1, 6}, 2}}),  // 1 and 6 are held, two more are free
+      ElementsAre(
+          ListedDevice{.uuid = "GPU-a", .tag = "tagg", .replicas = 3},
+          ListedDevice{.uuid = "GPU-a", .tag = "tagg", .first = 3, .replicas = 6, .healthy = false},
+          ListedDevice{.uuid = "GPU-a", .tag = "tagg", .first = 6, .replicas = 7},
+          ListedDevice{
+              .uuid = "GPU-a", .tag = "tagg", .first = 7, .replicas = 8, .healthy = false}));
+}
+
+TEST(DeviceList, ShowsAWholeGpuThatOthersHaveAPartOfAsUnhealthy) {
+  const Offer offer{.devices = {{.uuid = "GPU-a"}, {.uuid = "GPU-b"}}};
+  EXPECT_THAT(
+      list_of(offer, {{{}, 0}, {{0}, 0}}),
+      ElementsAre(ListedDevice{.uuid = "GPU-a", .healthy = false}, ListedDevice{.uuid = "GPU-b"}));
+}
+
+TEST(DeviceList, OfAnUnhealthyGpuIsUnhealthyHeldOrNot) {
+  const Offer offer{
+      .devices = {{.uuid = "GPU-a", .replicas = 4, .health = {.troubles = {"lost"}}}}};
+  EXPECT_THAT(list_of(offer, {{{1}, 3}}),
+              ElementsAre(ListedDevice{.uuid = "GPU-a", .replicas = 4, .healthy = false}));
+}
+
+TEST(Towards, KeepsRunsOfNumbersApart) {
+  const DeviceList shown{{.uuid = "a", .replicas = 3},
+                         {.uuid = "a", .first = 3, .replicas = 9, .healthy = false}};
+  const DeviceList wanted{{.uuid = "a", .replicas = 5},
+                          {.uuid = "a", .first = 5, .replicas = 9, .healthy = false}};
+  EXPECT_EQ(towards(shown, wanted), wanted);
+  EXPECT_THAT(towards(shown, {{.uuid = "a", .replicas = 4}}),
+              ElementsAre(ListedDevice{.uuid = "a", .replicas = 4},
+                          ListedDevice{.uuid = "a", .first = 4, .replicas = 9, .healthy = false}));
 }
 
 }  // namespace

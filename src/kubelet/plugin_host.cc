@@ -34,11 +34,12 @@ std::string name_in_folder(const std::string& path) {
 
 }  // namespace
 
-PluginHost::PluginHost(KubeletOptions options, Log& log)
+PluginHost::PluginHost(KubeletOptions options, LedgerBook& book, Log& log)
     : kubelet_socket_(std::move(options.socket)),
       folder_(kubelet_socket_.empty() ? kDefaultFolder : parent_of(kubelet_socket_)),
       kubelet_name_(name_in_folder(kubelet_socket_)),
       run_(fresh_run()),
+      book_(book),
       log_(log) {
   if (const auto removed = remove_dead_sockets(folder_); removed && !removed->empty()) {
     log_.info("sockets of agents before us removed", {{"names", join(*removed, ",")}});
@@ -72,7 +73,7 @@ void PluginHost::serve(std::vector<Serving> servings) {
         continue;
       }
       auto plugin = std::make_unique<ResourcePlugin>(std::move(serving), folder_, kubelet_socket_,
-                                                     run_, log_);
+                                                     run_, book_, log_);
       plugin->start();
       started.push_back(plugin.get());
       plugins_.emplace(name, std::move(plugin));

@@ -16,6 +16,7 @@
 #include "base/directory_watch.h"
 #include "base/log.h"
 #include "base/wake_fd.h"
+#include "kubelet/ledger_book.h"
 #include "kubelet/options.h"
 #include "kubelet/resource_plugin.h"
 #include "kubelet/serving.h"
@@ -24,7 +25,8 @@ namespace tranche {
 
 class PluginHost {
  public:
-  PluginHost(KubeletOptions options, Log& log);
+  // The book is asked by calls about resources that share their GPUs with others.
+  PluginHost(KubeletOptions options, LedgerBook& book, Log& log);
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;
   ~PluginHost();
@@ -43,6 +45,7 @@ class PluginHost {
   const std::string folder_;
   const std::string kubelet_name_;  // of its socket, in the folder
   const std::string run_;
+  LedgerBook& book_;
   Log& log_;
   OnChange said_;  // the watching thread's
 

@@ -5,8 +5,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "grant/grant.h"
 #include "kubelet/encode.h"
+#include "placement/fit.h"
 #include "placement/prefer.h"
 
 namespace tranche {
@@ -28,7 +28,7 @@ grpc::ByteBuffer to_buffer(std::string text) {
 
 std::uint64_t shares_of(const DeviceList& list) {
   std::uint64_t shares = 0;
-  for (const ListedDevice& device : list) shares += device.replicas.value_or(1);
+  for (const ListedDevice& device : list) shares += device.shares();
   return shares;
 }
 
@@ -74,8 +74,8 @@ std::string told(const std::vector<std::string_view>& ids) {
 }  // namespace
 
 PluginService::PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing,
-                             StreamWatch watch, Log& log)
-    : serving_(serving), listing_(listing), watch_(std::move(watch)), log_(log) {
+                             StreamWatch watch, LedgerBook& book, Log& log)
+    : serving_(serving), listing_(listing), watch_(std::move(watch)), book_(book), log_(log) {
   // In place of the generated handler, which would take a message: the way in
   // which generated code itself puts other handlers in.
   MarkMethodStreamed(
@@ -121,14 +121,14 @@ grpc::Status PluginService::GetPreferredAllocation(
     v1beta1::PreferredAllocationResponse* response) {
   const CallInProgress call(allocating_);
   const auto serving = serving_.get().value;
+  const OfferRoom left = room(*serving);
   for (const auto& container : request->container_requests()) {
     const Wish wish{views(container.available_deviceids()),
                     views(container.must_include_deviceids()),
                     static_cast<std::size_t>(std::max(container.allocation_size(), 0))};
     devices_seen_ += wish.available.size();
     auto& answer = *response->add_container_responses();
-    for (const std::string_view id :
-         prefer(serving->offer, serving->topology, serving->shared_placement, wish)) {
+    for (const std::string_view id : prefer(serving->offer, left, serving->topology, wish)) {
       answer.add_deviceids(std::string(id));
     }
   }
@@ -142,13 +142,9 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
   const auto serving = serving_.get().value;
   for (const auto& container : request->container_requests()) {
     const std::vector<std::string_view> ids = views(container.devices_ids());
-    const Result<ContainerGrant> granted =
-        grant(serving->offer, serving->grant, serving->facts, ids);
+    const Result<ContainerGrant> granted = allocate(*serving, ids);
     if (!granted) {
-      ++refused_;
-      log_.warning("allocation refused", {{"resource", serving->offer.name.text},
-                                          {"devices", told(ids)},
-                                          {"reason", granted.error().message}});
+      note_refusal(*serving, ids, granted.error().message);
       return to_grpc(granted.error());
     }
     if (!serving->driver_folder.empty() && !path_exists(serving->driver_folder)) {
@@ -159,7 +155,44 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
     log_.info("allocated", {{"resource", serving->offer.name.text}, {"devices", told(ids)}});
   }
   ++granted_;
+  const std::lock_guard lock(mutex_);
+  last_refusal_.clear();
   return grpc::Status::OK;
+}
+
+// What may be given now, by all that is held.
+OfferRoom PluginService::room(const Serving& serving) const {
+  const auto ledger = serving.counted_against ? book_.get() : nullptr;
+  if (!ledger) return empty_room(serving.offer);
+  return Coverage(*serving.counted_against, *ledger).room(serving.offer);
+}
+
+// The kubelet's view lags behind: this is the last place to say no.
+Result<ContainerGrant> PluginService::allocate(const Serving& serving,
+                                               const std::vector<std::string_view>& ids) {
+  Result<ContainerGrant> granted = grant(serving.offer, serving.grant, serving.facts, ids);
+  if (!granted) return granted;
+  if (Status fitting = fits(serving.offer, room(serving), ids); !fitting) return fitting.error();
+  if (!serving.counted_against) return granted;
+  const Status written =
+      book_.grant(serving.offer.name.text, ids, [&](const Ledger& ledger) -> Status {
+        return Coverage(*serving.counted_against, ledger).admits(serving.offer, ids);
+      });
+  if (!written) return written.error();
+  return granted;
+}
+
+// A pod that is refused is often made anew, without end: the same words are
+// said once.
+void PluginService::note_refusal(const Serving& serving, const std::vector<std::string_view>& ids,
+                                 const std::string& reason) {
+  ++refused_;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(last_refusal_, reason) == reason) return;
+  }
+  log_.warning("allocation refused",
+               {{"resource", serving.offer.name.text}, {"devices", told(ids)}, {"reason", reason}});
 }
 
 grpc::Status PluginService::PreStartContainer(grpc::ServerContext*,

@@ -10,11 +10,16 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/latest.h"
 #include "base/log.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
+#include "grant/grant.h"
 #include "kubelet/device_list.h"
+#include "kubelet/ledger_book.h"
 #include "kubelet/serving.h"
 
 namespace tranche {
@@ -45,7 +50,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   };
 
   PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing, StreamWatch watch,
-                Log& log);
+                LedgerBook& book, Log& log);
 
   CallCounts counts() const;
   // Whether a call about shares is being answered right now.
@@ -68,12 +73,17 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   // A list goes out as bytes.
   using ListStream = grpc::ServerSplitStreamer<v1beta1::Empty, grpc::ByteBuffer>;
 
+  OfferRoom room(const Serving& serving) const;
+  Result<ContainerGrant> allocate(const Serving& serving, const std::vector<std::string_view>& ids);
+  void note_refusal(const Serving& serving, const std::vector<std::string_view>& ids,
+                    const std::string& reason);
   grpc::Status list_and_watch(grpc::ServerContext& context, ListStream& stream);
   void note_stream(std::uint64_t epoch, int change);
 
   const Latest<Serving>& serving_;
   const Latest<Listing>& listing_;
   const StreamWatch watch_;
+  LedgerBook& book_;
   Log& log_;
   std::atomic<int> allocating_{0};
   std::atomic<std::uint64_t> granted_{0};
@@ -86,6 +96,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   // Guarded by mutex_: streams open in the newest epoch that has had any.
   std::uint64_t epoch_ = 0;
   int streams_ = 0;
+  std::string last_refusal_;  // said once, until something is granted
 };
 
 }  // namespace tranche

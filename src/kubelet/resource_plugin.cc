@@ -47,7 +47,7 @@ std::unique_ptr<grpc::Server> listen_on(const std::string& path, grpc::Service& 
 }  // namespace
 
 ResourcePlugin::ResourcePlugin(Serving serving, std::string folder, std::string kubelet_socket,
-                               std::string run, Log& log)
+                               std::string run, LedgerBook& book, Log& log)
     : name_(serving.offer.name),
       folder_(std::move(folder)),
       kubelet_socket_(std::move(kubelet_socket)),
@@ -71,7 +71,7 @@ ResourcePlugin::ResourcePlugin(Serving serving, std::string folder, std::string 
                                        sent_version_ = std::max(sent_version_, version);
                                        changed_.notify_all();
                                      }},
-      log_);
+      book, log_);
   serve(std::move(serving));
 }
 
@@ -86,7 +86,7 @@ void ResourcePlugin::start() {
 }
 
 void ResourcePlugin::serve(Serving serving) {
-  DeviceList devices = list_of(serving.offer);
+  DeviceList devices = list_of(serving.offer, serving.shown);
   serving_.publish(std::move(serving));
   const std::lock_guard lock(mutex_);
   show(std::move(devices));

@@ -39,7 +39,7 @@ class ResourcePlugin {
   // `folder` is where sockets live, `kubelet_socket` where to register; empty:
   // nowhere. Serving begins with start().
   ResourcePlugin(Serving serving, std::string folder, std::string kubelet_socket, std::string run,
-                 Log& log);
+                 LedgerBook& book, Log& log);
   ResourcePlugin(const ResourcePlugin&) = delete;
   ResourcePlugin& operator=(const ResourcePlugin&) = delete;
   // Ends streams, server and thread; the socket is removed.

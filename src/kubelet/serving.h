@@ -4,20 +4,24 @@
 // one value: a call sees one moment of the world, whatever changes meanwhile.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "gpu/topology.h"
 #include "grant/node_facts.h"
 #include "grant/options.h"
-#include "placement/options.h"
+#include "ledger/coverage.h"
 #include "sharing/catalog.h"
 
 namespace tranche {
 
 struct Serving {
   Offer offer;
+  OfferRoom shown;  // what the kubelet is told of it
+  // All that the node offers, where what is held under other names counts
+  // against this one. Null: the kubelet's own book-keeping is enough.
+  std::shared_ptr<const Catalog> counted_against;
   Topology topology;
-  SharedPlacement shared_placement = SharedPlacement::kDistributed;
   GrantOptions grant;
   NodeFacts facts;
   // Where the folder that is mounted into containers is for us; empty: none is.

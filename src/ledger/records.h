@@ -10,11 +10,21 @@
 //   * pod-resources leaves out init containers, so what only the checkpoint has
 //     is held too. But the kubelet does not rewrite the file when a pod ends:
 //     `to_confirm` names what may be such a leftover. Whoever then makes the
-//     kubelet write (any list of devices does) and reads again knows.
-//   * A grant is settled by the first reading of a source that has its shares.
-//     One that no source has shown by kGrantPatience after it was made, in a
-//     reading begun after that, has expired: the kubelet writes its checkpoint
-//     in the same admission, so the container was never made.
+//     kubelet write (any list of devices does) and reads again knows: what a
+//     checkpoint has that was written after pod-resources answered is confirmed,
+//     until a pod ends or kConfirmationLasts is over.
+//   * A share that two sources have is held once, with what each knows of its
+//     holder. One that two holders have (a leftover and its heir, or a finished
+//     init container and its successor) is pod-resources' first, then the
+//     checkpoint's larger holding's.
+//   * A grant is settled by the first reading of a source that has its shares
+//     and was begun after it. One that no source has shown by kGrantPatience
+//     after it was made, in a reading begun after that, has expired: the kubelet
+//     writes its checkpoint in the same admission, so the container was never
+//     made. Where there is a checkpoint, only it lets a grant expire: pod-resources
+//     never shows init containers. Where no source ever answers, none expires.
+//   * A share that is granted again belongs to the newer grant: the kubelet gives
+//     only what it takes for free.
 #pragma once
 
 #include <chrono>
@@ -28,6 +38,9 @@ namespace tranche {
 
 using LedgerTime = std::chrono::steady_clock::time_point;
 inline constexpr std::chrono::seconds kGrantPatience{60};
+// An init container that nobody but the checkpoint knew may have ended with its
+// pod, and nothing would tell.
+inline constexpr std::chrono::seconds kConfirmationLasts{30};
 
 struct FreshGrant {
   std::string resource;
@@ -43,6 +56,9 @@ struct LedgerReading {
   LedgerTime begun;
   std::optional<std::vector<Holding>> pod_resources;
   std::optional<std::vector<Holding>> checkpoint;
+  // The kubelet wrote this checkpoint after pod-resources last answered, in this
+  // reading or an earlier one.
+  bool checkpoint_is_newer = false;
 
   bool operator==(const LedgerReading&) const = default;
 };
@@ -51,6 +67,9 @@ struct Records {
   std::optional<std::vector<Holding>> pod_resources;  // the last answers
   std::optional<std::vector<Holding>> checkpoint;
   std::vector<FreshGrant> fresh;
+  // What only the checkpoint had when it was last newer than pod-resources.
+  std::vector<Holding> confirmed;
+  LedgerTime confirmed_at;
 
   bool operator==(const Records&) const = default;
 };
@@ -61,9 +80,10 @@ Records with_grant(Records records, FreshGrant grant);
 // Everything that counts as held.
 Ledger present(const Records& records);
 
-// What the checkpoint has and pod-resources, which answered, does not: held by
-// an init container, or left over from a pod that has ended. Empty where
-// pod-resources has never answered: then nothing can be told apart.
+// What the checkpoint has and pod-resources, which answered, does not, and what
+// is not confirmed yet: held by an init container, or left over from a pod that
+// has ended. Empty where pod-resources has never answered: then nothing can be
+// told apart.
 std::vector<Holding> to_confirm(const Records& records);
 
 }  // namespace tranche

@@ -5,6 +5,8 @@
 #include <unordered_set>
 
 #include "placement/aligned.h"
+#include "placement/one_device.h"
+#include "placement/pack.h"
 #include "placement/spread.h"
 
 namespace tranche {
@@ -43,10 +45,30 @@ Pool sort_out(const Offer& offer, const Wish& wish) {
   return pool;
 }
 
+// Whole devices that another name has something of: the kubelet was not told
+// in time.
+void leave_out_covered(const Offer& offer, const OfferRoom& room, Choice& choice,
+                       std::vector<Candidate>& others) {
+  const auto covered = std::ranges::stable_partition(choice.candidates, [&](const Candidate& c) {
+    return offer.devices[c.device].replicas || c.device >= room.size() || room[c.device].free > 0;
+  });
+  others.insert(others.end(), covered.begin(), covered.end());
+  choice.candidates.erase(covered.begin(), covered.end());
+}
+
+std::vector<std::string_view> pick(const Offer& offer, const Topology& topology, Choice choice) {
+  if (offer.terms.one_device) return pick_from_one_device(offer, choice);
+  if (all_whole_gpus(offer)) return pick_aligned(offer, topology, std::move(choice));
+  if (offer.terms.placement == SharePlacement::kPack && !offer.terms.distinct_gpus) {
+    return pick_packed(offer, choice);
+  }
+  return pick_shared(offer, choice);
+}
+
 }  // namespace
 
-std::vector<std::string_view> prefer(const Offer& offer, const Topology& topology,
-                                     SharedPlacement shared, const Wish& wish) {
+std::vector<std::string_view> prefer(const Offer& offer, const OfferRoom& room,
+                                     const Topology& topology, const Wish& wish) {
   std::vector<std::string_view> chosen = wish.must_include;
   if (chosen.size() >= wish.size) return chosen;
   Pool pool = sort_out(offer, wish);
@@ -57,11 +79,10 @@ std::vector<std::string_view> prefer(const Offer& offer, const Topology& topolog
       decided.push_back(static_cast<std::size_t>(device - offer.devices.data()));
     }
   }
-  const std::size_t needed = wish.size - chosen.size();
-  const std::vector<std::string_view> picked =
-      all_whole_gpus(offer)
-          ? pick_aligned(offer, topology, {std::move(pool.healthy), std::move(decided), needed})
-          : pick_shared(offer, shared, {std::move(pool.healthy), std::move(decided), needed});
+  Choice choice{std::move(pool.healthy), std::move(decided), wish.size - chosen.size(), {}};
+  for (const DeviceRoom& device : room) choice.room.push_back(device.free);
+  leave_out_covered(offer, room, choice, pool.others);
+  const std::vector<std::string_view> picked = pick(offer, topology, std::move(choice));
   chosen.insert(chosen.end(), picked.begin(), picked.end());
 
   for (const Candidate& candidate : pool.others) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gpu/topology.h"
-#include "placement/options.h"
+#include "ledger/coverage.h"
 #include "sharing/catalog.h"
 
 namespace tranche {
@@ -22,8 +22,9 @@ struct Wish {
 };
 
 // Whole GPUs are chosen by how near they are to each other; replicas and MIG
-// devices by `shared`. Views in the answer point into the wish's texts.
-std::vector<std::string_view> prefer(const Offer& offer, const Topology& topology,
-                                     SharedPlacement shared, const Wish& wish);
+// devices by the terms' placement; what must come from one device, from the one
+// where it fits best. Views in the answer point into the wish's texts.
+std::vector<std::string_view> prefer(const Offer& offer, const OfferRoom& room,
+                                     const Topology& topology, const Wish& wish);
 
 }  // namespace tranche

@@ -21,11 +21,12 @@ using testing::UnorderedElementsAre;
 using Ids = std::vector<std::string>;
 
 // Owns the texts that a Wish points into.
-Ids ask(const Offer& offer, const Topology& topology, SharedPlacement placement, Ids available,
+Ids ask(Offer offer, const Topology& topology, SharePlacement placement, Ids available,
         std::size_t size, const Ids& must = {}) {
   std::shuffle(available.begin(), available.end(), std::mt19937(7));  // as the kubelet does
   const Wish wish{{available.begin(), available.end()}, {must.begin(), must.end()}, size};
-  const auto chosen = prefer(offer, topology, placement, wish);
+  offer.terms.placement = placement;
+  const auto chosen = prefer(offer, empty_room(offer), topology, wish);
   return {chosen.begin(), chosen.end()};
 }
 
@@ -81,7 +82,7 @@ Inventory cube_mesh() {
 }
 
 Ids aligned(const Inventory& node, Ids available, std::size_t size, const Ids& must = {}) {
-  return ask(whole_gpus(node), node.topology, SharedPlacement::kDistributed, std::move(available),
+  return ask(whole_gpus(node), node.topology, SharePlacement::kDistributed, std::move(available),
              size, must);
 }
 
@@ -130,8 +131,8 @@ TEST(Aligned, DoesNotDependOnTheKubeletsOrder) {
   std::mt19937 random(1);
   for (int i = 0; i < 50; ++i) {
     std::shuffle(ids.begin(), ids.end(), random);
-    const auto chosen = prefer(offer, node.topology, SharedPlacement::kDistributed,
-                               {{ids.begin(), ids.end()}, {}, 3});
+    const auto chosen =
+        prefer(offer, empty_room(offer), node.topology, {{ids.begin(), ids.end()}, {}, 3});
     EXPECT_THAT(chosen, ElementsAre("GPU-0", "GPU-1", "GPU-2"));
   }
 }
@@ -184,7 +185,7 @@ Offer replicas(const std::vector<unsigned>& counts) {
 
 Ids free_replicas(unsigned gpu, unsigned from, unsigned to) {
   Ids ids;
-  for (unsigned i = from; i < to; ++i) ids.push_back(share_id("GPU-" + std::to_string(gpu), i));
+  for (unsigned i = from; i < to; ++i) ids.push_back(share_id("GPU-" + std::to_string(gpu), "", i));
   return ids;
 }
 
@@ -195,31 +196,31 @@ Ids operator+(Ids a, const Ids& b) {
 
 TEST(Distributed, TakesTheGpuWithTheFewestReplicasTaken) {
   const Ids free = free_replicas(0, 2, 4) + free_replicas(1, 1, 4);
-  EXPECT_THAT(ask(replicas({4, 4}), {}, SharedPlacement::kDistributed, free, 1),
+  EXPECT_THAT(ask(replicas({4, 4}), {}, SharePlacement::kDistributed, free, 1),
               ElementsAre("GPU-1::1"));
 }
 
 TEST(Distributed, PutsSharesOfOneContainerOnDifferentGpus) {
   const Ids free = free_replicas(0, 0, 4) + free_replicas(1, 0, 4) + free_replicas(2, 0, 4);
-  EXPECT_THAT(ask(replicas({4, 4, 4}), {}, SharedPlacement::kDistributed, free, 3),
+  EXPECT_THAT(ask(replicas({4, 4, 4}), {}, SharePlacement::kDistributed, free, 3),
               ElementsAre("GPU-0::0", "GPU-1::0", "GPU-2::0"));
 }
 
 TEST(Distributed, CountsWhatTheContainerHasAlready) {
   const Ids free = free_replicas(0, 0, 4) + free_replicas(1, 0, 4);
-  EXPECT_THAT(ask(replicas({4, 4}), {}, SharedPlacement::kDistributed, free, 2, {"GPU-0::3"}),
+  EXPECT_THAT(ask(replicas({4, 4}), {}, SharePlacement::kDistributed, free, 2, {"GPU-0::3"}),
               ElementsAre("GPU-0::3", "GPU-1::0"));
 }
 
 TEST(Packed, TakesTheGpuWithTheMostReplicasTaken) {
   const Ids free = free_replicas(0, 2, 4) + free_replicas(1, 1, 4) + free_replicas(2, 0, 4);
-  EXPECT_THAT(ask(replicas({4, 4, 4}), {}, SharedPlacement::kPacked, free, 3),
+  EXPECT_THAT(ask(replicas({4, 4, 4}), {}, SharePlacement::kPacked, free, 3),
               ElementsAre("GPU-0::2", "GPU-0::3", "GPU-1::1"));
 }
 
 TEST(Distributed, TakesTheLowestNumberOfAGpuByValueNotByText) {
   const Ids free = free_replicas(0, 9, 12);
-  EXPECT_THAT(ask(replicas({100}), {}, SharedPlacement::kDistributed, free, 2),
+  EXPECT_THAT(ask(replicas({100}), {}, SharePlacement::kDistributed, free, 2),
               ElementsAre("GPU-0::9", "GPU-0::10"));
 }
 
@@ -227,14 +228,14 @@ TEST(Distributed, SpreadsMigDevicesOverRealGpus) {
   const Inventory node =
       an_inventory({a_cut_gpu(0, {k1g10gb, k1g10gb}), a_cut_gpu(1, {k1g10gb, k1g10gb})});
   const Offer slices = offer(node, {.mig = MigStrategy::kMixed}).offers.at(0);
-  EXPECT_THAT(ask(slices, node.topology, SharedPlacement::kDistributed,
+  EXPECT_THAT(ask(slices, node.topology, SharePlacement::kDistributed,
                   {"MIG-0-0", "MIG-0-1", "MIG-1-0", "MIG-1-1"}, 2),
               ElementsAre("MIG-0-0", "MIG-1-0"));
-  EXPECT_THAT(ask(slices, node.topology, SharedPlacement::kDistributed,
+  EXPECT_THAT(ask(slices, node.topology, SharePlacement::kDistributed,
                   {"MIG-0-1", "MIG-1-0", "MIG-1-1"}, 1),
               ElementsAre("MIG-1-0"));
   EXPECT_THAT(
-      ask(slices, node.topology, SharedPlacement::kPacked, {"MIG-0-1", "MIG-1-0", "MIG-1-1"}, 1),
+      ask(slices, node.topology, SharePlacement::kPacked, {"MIG-0-1", "MIG-1-0", "MIG-1-1"}, 1),
       ElementsAre("MIG-0-1"));
 }
 
@@ -242,7 +243,7 @@ TEST(Distributed, HandlesAllSharesOfABigNode) {
   Ids free;
   for (unsigned gpu = 0; gpu < 8; ++gpu) free = std::move(free) + free_replicas(gpu, 0, 7000);
   const Ids chosen =
-      ask(replicas(std::vector<unsigned>(8, 7000)), {}, SharedPlacement::kDistributed, free, 56000);
+      ask(replicas(std::vector<unsigned>(8, 7000)), {}, SharePlacement::kDistributed, free, 56000);
   EXPECT_EQ(chosen.size(), 56000U);
 }
 

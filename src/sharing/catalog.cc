@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "sharing/memory_unit.h"
 #include "sharing/share_id.h"
 
 namespace tranche {
@@ -34,7 +35,8 @@ std::uint64_t device_bytes(std::uint64_t id_length, std::optional<unsigned> numa
 // Replicas 0 to 9 have one digit, 10 to 99 two, and so on: summed by digits, so
 // that it costs nothing however many there are.
 std::uint64_t replica_list_bytes(const OfferedDevice& device, std::uint64_t replicas) {
-  const std::uint64_t stem = device.uuid.size() + 2;
+  const std::uint64_t tag = device.tag.empty() ? 0 : device.tag.size() + 1;
+  const std::uint64_t stem = device.uuid.size() + 2 + tag;
   std::uint64_t total = 0;
   std::uint64_t first = 0;
   for (std::uint64_t digits = 1, end = 10; first < replicas; ++digits, end *= 10) {
@@ -43,6 +45,10 @@ std::uint64_t replica_list_bytes(const OfferedDevice& device, std::uint64_t repl
     first = last;
   }
   return total;
+}
+
+std::uint64_t whole_id_length(const OfferedDevice& device) {
+  return device.uuid.size() + (device.tag.empty() ? 0 : 2 + device.tag.size());
 }
 
 std::string mib(std::uint64_t bytes) {
@@ -73,7 +79,7 @@ LocatedShare Offer::locate(std::string_view share_id) const {
   if (!parsed) return {};
   // At most a few dozen devices, however many shares: a walk beats a map.
   const auto device = std::ranges::find(devices, parsed->device, &OfferedDevice::uuid);
-  if (device == devices.end()) return {};
+  if (device == devices.end() || device->tag != parsed->tag) return {};
   const std::optional<unsigned> replicas = device->replicas;
   if (!replicas && !parsed->replica) return {&*device, 0};
   if (!replicas || !parsed->replica || *parsed->replica >= *replicas) return {};
@@ -84,21 +90,34 @@ std::uint64_t list_bytes(const Offer& offer) {
   std::uint64_t total = 0;
   for (const OfferedDevice& device : offer.devices) {
     total += device.replicas ? replica_list_bytes(device, *device.replicas)
-                             : device_bytes(device.uuid.size(), device.numa_node);
+                             : device_bytes(whole_id_length(device), device.numa_node);
   }
   return total;
+}
+
+std::string oversized(const Offer& offer) {
+  if (offer.terms.form == ShareForm::kMemory) {
+    if (fits_in_units(offer)) return {};
+    return offer.name.text + ": units of " + unit_text(offer.terms.unit_bytes) + " make " +
+           std::to_string(offer.shares()) +
+           " shares, more than the kubelet can be told in one message or than a pod's status " +
+           "can name; the smallest unit that fits here is " + unit_text(smallest_unit(offer)) +
+           " ('auto' takes it)";
+  }
+  const std::uint64_t bytes = list_bytes(offer);
+  if (bytes <= kKubeletListLimit) return {};
+  return offer.name.text + " would have " + std::to_string(offer.shares()) +
+         " shares and its list " + mib(bytes) + "; the kubelet takes at most " +
+         mib(kKubeletListLimit) + ", about " +
+         std::to_string(offer.shares() * kKubeletListLimit / bytes) + " shares: use fewer replicas";
 }
 
 std::string oversized(const Catalog& catalog) {
   std::vector<std::string> complaints;
   for (const Offer& offer : catalog.offers) {
-    const std::uint64_t bytes = list_bytes(offer);
-    if (bytes <= kKubeletListLimit) continue;
-    complaints.push_back(offer.name.text + " would have " + std::to_string(offer.shares()) +
-                         " shares and its list " + mib(bytes) + "; the kubelet takes at most " +
-                         mib(kKubeletListLimit) + ", about " +
-                         std::to_string(offer.shares() * kKubeletListLimit / bytes) +
-                         " shares: use fewer replicas");
+    if (std::string complaint = oversized(offer); !complaint.empty()) {
+      complaints.push_back(std::move(complaint));
+    }
   }
   return join(complaints, "; ");
 }

@@ -57,8 +57,6 @@ struct Offer {
   ResourceName name;
   std::vector<OfferedDevice> devices;  // by GPU index, then MIG index
   Terms terms;
-  // A container may have one replica of it at most.
-  bool one_replica_only = false;
 
   std::size_t shares() const;
   bool is_replicated() const;
@@ -94,8 +92,9 @@ std::uint64_t list_bytes(const Offer& offer);
 // What the kubelet takes in one message; above it the resource would vanish.
 inline constexpr std::uint64_t kKubeletListLimit = 4ULL << 20;
 
-// Names every resource whose list the kubelet would refuse, with the figures;
-// empty when all fit.
+// Says of every resource that the kubelet could not take, with the figures and
+// what would fit; empty when all fit.
 std::string oversized(const Catalog& catalog);
+std::string oversized(const Offer& offer);
 
 }  // namespace tranche

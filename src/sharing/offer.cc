@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "sharing/cut.h"
 #include "sharing/mig_layout.h"
 #include "sharing/replicate.h"
 
@@ -53,6 +54,7 @@ OfferedDevice whole(const Gpu& gpu) {
           .model = gpu.model,
           .minor = gpu.minor,
           .numa_node = gpu.numa_node,
+          .memory_bytes = gpu.memory_bytes,
           .health = gpu.health};
 }
 
@@ -61,6 +63,7 @@ OfferedDevice slice(const Gpu& gpu, const MigDevice& mig) {
   device.uuid = mig.uuid.text;
   device.mig_index = mig.index;
   device.model = gpu.model + " MIG " + to_string(mig.profile);
+  device.memory_bytes = mig.memory_bytes;
   if (mig.gpu_instance_cap) device.caps.push_back(*mig.gpu_instance_cap);
   if (mig.compute_instance_cap) device.caps.push_back(*mig.compute_instance_cap);
   // What is wrong with the GPU is wrong with every slice of it.
@@ -70,11 +73,22 @@ OfferedDevice slice(const Gpu& gpu, const MigDevice& mig) {
 
 class Offering {
  public:
-  explicit Offering(const SharingPolicy& policy) : policy_(policy) {}
+  Offering(const SharingPolicy& policy, Cuts cuts) : policy_(policy), cuts_(std::move(cuts)) {
+    catalog_.withheld = std::move(cuts_.withheld);
+    catalog_.notes = std::move(cuts_.notes);
+  }
+
+  // Whether any of it is offered by a row of tranche.policies.
+  bool is_cut(const Gpu& gpu) const {
+    return cuts_.taken.contains(gpu.uuid.text) ||
+           std::ranges::any_of(
+               gpu.mig, [&](const MigDevice& mig) { return cuts_.taken.contains(mig.uuid.text); });
+  }
 
   void add_gpu(const Gpu& gpu) {
-    if (std::string reason = reason_to_withhold(gpu, policy_); !reason.empty()) {
-      withhold(gpu, std::move(reason));
+    if (cuts_.taken.contains(gpu.uuid.text)) return;
+    if (policy_.mig == MigStrategy::kNone && is_cut(gpu)) {
+      withhold_other_slices(gpu);
     } else if (policy_.mig == MigStrategy::kNone || !gpu.mig_enabled) {
       offers_[gpu_name(policy_, gpu)].push_back(whole(gpu));
     } else {
@@ -87,29 +101,79 @@ class Offering {
   }
 
   Catalog finish() && {
-    replicate(offers_, policy_.replications, catalog_.notes);
+    replicate(offers_, policy_, catalog_.notes);
     for (auto& [name, devices] : offers_) {
       if (devices.empty()) continue;
+      if (std::ranges::find(cuts_.offers, name, &Offer::name) != cuts_.offers.end()) {
+        join_cut_offer(name, devices);
+        continue;
+      }
       std::ranges::sort(devices, {},
                         [](const OfferedDevice& d) { return std::pair(d.gpu_index, d.mig_index); });
       Offer offer{.name = name, .devices = std::move(devices)};
-      offer.one_replica_only = policy_.fail_requests_greater_than_one && offer.is_replicated();
-      catalog_.offers.push_back(std::move(offer));
+      offer.terms = usual_terms(offer);
+      cuts_.offers.push_back(std::move(offer));
     }
+    std::ranges::sort(cuts_.offers, {}, &Offer::name);
+    catalog_.offers = std::move(cuts_.offers);
     return std::move(catalog_);
   }
 
  private:
+  Terms usual_terms(const Offer& offer) const {
+    const bool replicated = offer.is_replicated();
+    Terms terms{.form = replicated ? ShareForm::kReplicas : ShareForm::kWhole,
+                .placement = policy_.replica_placement,
+                .one_share_only = policy_.fail_requests_greater_than_one && replicated};
+    if (replicated && policy_.replicas_use_mps) terms.demanded = Rung::kMps;
+    return terms;
+  }
+
+  // The rest of a name that rows use too: whole GPUs can join whole GPUs.
+  void join_cut_offer(const ResourceName& name, std::vector<OfferedDevice>& devices) {
+    Offer& offer = *std::ranges::find(cuts_.offers, name, &Offer::name);
+    const bool alike = offer.terms.form == ShareForm::kWhole &&
+                       std::ranges::all_of(devices, [&](const OfferedDevice& device) {
+                         return !device.replicas && offer.devices.front().tag == device.tag;
+                       });
+    for (OfferedDevice& device : devices) {
+      if (alike) {
+        device.share_bytes = device.memory_bytes;
+        offer.devices.push_back(std::move(device));
+      } else {
+        catalog_.withheld.push_back({device.uuid, device.index(),
+                                     "fits no row of tranche.policies, and a row offers " +
+                                         name.text + ", its usual name, on other terms"});
+      }
+    }
+    std::ranges::sort(offer.devices, {},
+                      [](const OfferedDevice& d) { return std::pair(d.gpu_index, d.mig_index); });
+  }
+
+  void withhold_other_slices(const Gpu& gpu) {
+    for (const MigDevice& mig : gpu.mig) {
+      if (!cuts_.taken.contains(mig.uuid.text)) {
+        withhold(gpu, mig, "fits no row of tranche.policies, and --mig-strategy is none");
+      }
+    }
+  }
+
+  void withhold(const Gpu& gpu, const MigDevice& mig, std::string reason) {
+    catalog_.withheld.push_back({mig.uuid.text,
+                                 std::to_string(gpu.index) + ":" + std::to_string(mig.index),
+                                 std::move(reason)});
+  }
+
   void add_slices(const Gpu& gpu) {
     if (gpu.mig.empty()) withhold(gpu, "MIG is enabled and no MIG device is configured");
     for (const MigDevice& mig : gpu.mig) {
+      if (cuts_.taken.contains(mig.uuid.text)) continue;
       if (const auto name = slice_name(mig)) {
         offers_[*name].push_back(slice(gpu, mig));
       } else {
-        catalog_.withheld.push_back(
-            {mig.uuid.text, std::to_string(gpu.index) + ":" + std::to_string(mig.index),
-             "MIG profile " + to_string(mig.profile) +
-                 " is a part of its GPU instance and matches no pattern in resources.mig"});
+        withhold(gpu, mig,
+                 "MIG profile " + to_string(mig.profile) +
+                     " is a part of its GPU instance and matches no pattern in resources.mig");
       }
     }
   }
@@ -124,26 +188,44 @@ class Offering {
   }
 
   const SharingPolicy& policy_;
+  Cuts cuts_;
   Catalog catalog_;
   std::map<ResourceName, std::vector<OfferedDevice>> offers_;
 };
 
+// What rows of tranche.policies can choose from. A GPU that is cut with MIG is
+// offered by its slices; as a whole only where it is not cut in fact.
+std::vector<WholeDevice> whole_devices(const std::vector<const Gpu*>& gpus) {
+  std::vector<WholeDevice> devices;
+  for (const Gpu* gpu : gpus) {
+    if (!gpu->mig_enabled) devices.push_back({whole(*gpu), gpu->model, std::nullopt});
+    for (const MigDevice& mig : gpu->mig) {
+      devices.push_back({slice(*gpu, mig), gpu->model, to_string(mig.profile)});
+    }
+  }
+  return devices;
+}
+
 }  // namespace
 
 Catalog offer(const Inventory& inventory, const SharingPolicy& policy) {
-  Offering offering(policy);
   std::vector<const Gpu*> candidates;
   for (const Gpu& gpu : inventory.gpus) {
     if (reason_to_withhold(gpu, policy).empty()) candidates.push_back(&gpu);
   }
-  const std::map<GpuUuid, std::string> misfits = policy.mig == MigStrategy::kSingle
-                                                     ? single_misfits(candidates)
-                                                     : std::map<GpuUuid, std::string>{};
+  Offering offering(policy, cut(whole_devices(candidates), policy.policies));
+  std::map<GpuUuid, std::string> misfits;
+  if (policy.mig == MigStrategy::kSingle) {
+    std::erase_if(candidates, [&](const Gpu* gpu) { return offering.is_cut(*gpu); });
+    misfits = single_misfits(candidates);
+  }
   for (const Gpu& gpu : inventory.gpus) {
-    if (const auto misfit = misfits.find(gpu.uuid); misfit != misfits.end()) {
-      offering.withhold(gpu, misfit->second);
-    } else {
+    const auto misfit = misfits.find(gpu.uuid);
+    std::string reason = misfit != misfits.end() ? misfit->second : reason_to_withhold(gpu, policy);
+    if (reason.empty()) {
       offering.add_gpu(gpu);
+    } else {
+      offering.withhold(gpu, std::move(reason));
     }
   }
   return std::move(offering).finish();

@@ -196,7 +196,7 @@ TEST(TimeSlicing, OffersEveryDeviceManyTimesOver) {
       offer(a_node(2), {.replications = {{.resource = name("nvidia.com/gpu"), .replicas = 10}}});
   EXPECT_THAT(lines(catalog), ElementsAre("nvidia.com/gpu: GPU-0x10 GPU-1x10"));
   EXPECT_EQ(catalog.offers[0].shares(), 20U);
-  EXPECT_FALSE(catalog.offers[0].one_replica_only);
+  EXPECT_FALSE(catalog.offers[0].terms.one_share_only);
 }
 
 TEST(TimeSlicing, AllowsASingleReplica) {
@@ -267,8 +267,8 @@ TEST(TimeSlicing, CanLimitAContainerToOneReplica) {
                              .fail_requests_greater_than_one = true};
   const Catalog catalog = offer(a_node(2), policy);
   ASSERT_EQ(catalog.offers.size(), 2U);
-  EXPECT_FALSE(catalog.offers[0].one_replica_only);  // the GPU that is not shared
-  EXPECT_TRUE(catalog.offers[1].one_replica_only);
+  EXPECT_FALSE(catalog.offers[0].terms.one_share_only);  // the GPU that is not shared
+  EXPECT_TRUE(catalog.offers[1].terms.one_share_only);
 }
 
 }  // namespace

@@ -105,6 +105,7 @@ struct SharingPolicy {
   std::vector<Replication> replications;
   // The replications come from sharing.mps: their users go through MPS.
   bool replicas_use_mps = false;
+  SharePlacement replica_placement = SharePlacement::kDistributed;  // of these
   // A container that asks for more than one replica is refused: it would get
   // no more of the GPU for it.
   bool fail_requests_greater_than_one = false;

@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the kubelet names a share: "GPU-8f1c…" for a whole device,
-// "GPU-8f1c…::3" for its replica 3. These ids outlive us in the kubelet's
-// checkpoint and are NVIDIA's: the format never changes.
+// How the kubelet names a share:
+//   "GPU-8f1c…"            a whole device
+//   "GPU-8f1c…::3"         its replica 3
+//   "GPU-8f1c…::kq3x"      a whole device under a second name
+//   "GPU-8f1c…::kq3x-3"    share 3 of a resource of our own
+// The first two are NVIDIA's. The tag is the resource's: kubelets up to 1.36
+// look a device's health up by its id alone, so that no two resources may have
+// one in common. What comes before the "::" is always the device: monitoring
+// joins on it. These ids outlive us in the kubelet's checkpoint: their format
+// never changes.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "sharing/resource_name.h"
+
 namespace tranche {
 
 struct ParsedShareId {
   std::string_view device;          // uuid of a GPU or a MIG device; points into the text
+  std::string_view tag;             // likewise; empty: an id of NVIDIA's
   std::optional<unsigned> replica;  // empty: the device itself
 
   bool operator==(const ParsedShareId&) const = default;
 };
 
-std::string share_id(std::string_view device, std::optional<unsigned> replica);
+std::string share_id(std::string_view device, std::string_view tag,
+                     std::optional<unsigned> replica);
 
 // Reads what share_id() writes and nothing else: "X::03" is no id of ours.
 std::optional<ParsedShareId> parse_share_id(std::string_view text);
+
+// The tag of a resource, always the same for the same name: four characters,
+// the first a letter. Two names can have the same one, though hardly.
+std::string share_tag(const ResourceName& resource);
 
 }  // namespace tranche

@@ -9,6 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parsed = tranche::parse_share_id(text);
-  if (parsed && tranche::share_id(parsed->device, parsed->replica) != text) std::abort();
+  if (parsed && tranche::share_id(parsed->device, parsed->tag, parsed->replica) != text)
+    std::abort();
   return 0;
 }

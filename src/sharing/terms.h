@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace tranche {
 
@@ -49,6 +49,8 @@ struct Terms {
   SharePlacement placement = SharePlacement::kDistributed;
   // A container whose shares cannot all be on different real GPUs is refused.
   bool distinct_gpus = false;
+  // All of a container's shares come from one device.
+  bool one_device = false;
   // A container may have one share at most.
   bool one_share_only = false;
   ShownSize shown = ShownSize::kSum;
@@ -62,5 +64,12 @@ struct Terms {
 
   bool operator==(const Terms&) const = default;
 };
+
+// As they are written in a configuration.
+std::string_view word(ShareForm form);
+std::string_view word(SharePlacement placement);
+std::string_view word(ShownSize shown);
+std::string_view word(Dialect dialect);
+std::string_view word(Rung rung);
 
 }  // namespace tranche

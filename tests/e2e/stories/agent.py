@@ -88,3 +88,7 @@ class Agent(PluginProcess):
 
     def devices(self):
         return json.loads(self.command("devices", "-o", "json"))
+
+    def resource(self, name):
+        """What it says of one of its resources."""
+        return next(resource for resource in self.devices()["resources"] if resource["name"] == name)

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The status document as tables for people.
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "apps/node_status.h"
+#include "apps/table.h"
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string gib(std::uint64_t bytes) {
+  if (bytes == 0) return "?";
+  const std::uint64_t tenths = (bytes * 10 + (1ULL << 29)) >> 30;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
+}
+
+std::string text_of(const Json& value) {
+  if (value.is_null()) return "-";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string health_text(const Json& health) {
+  if (health.at("healthy").get<bool>()) return "healthy";
+  return "UNHEALTHY: " + join(health.at("reasons").get<std::vector<std::string>>(), "; ");
+}
+
+std::string driver_line(const Json& driver) {
+  const std::string kind = text_of(driver.at("kind"));
+  const std::string trouble = text_of(driver.at("trouble"));
+  if (kind == "none") return "Driver: not reached: " + trouble + "\n";
+  if (kind == "device-nodes") {
+    return "Driver: no management library; GPUs are those with a device node\n";
+  }
+  return "Driver: " + text_of(driver.at("version")) + ", CUDA " + text_of(driver.at("cuda")) + "\n";
+}
+
+std::string agent_line(const Json& agent) {
+  if (!agent.at("running").get<bool>()) {
+    return "Agent:  not running here; this is what it would see\n";
+  }
+  std::string line =
+      "Agent:  " + text_of(agent.at("version")) + ", running since " + text_of(agent.at("started"));
+  const std::string file = text_of(agent.at("configFile"));
+  if (!file.empty()) line += ", configured by " + file;
+  line += "\n";
+  if (const std::string refusal = text_of(agent.at("lastRefusal")); !refusal.empty()) {
+    line += "        the last change of the configuration was refused: " + refusal + "\n";
+  }
+  return line;
+}
+
+std::string gpu_table(const Json& gpus) {
+  std::vector<std::vector<std::string>> rows{
+      {"INDEX", "UUID", "MODEL", "MEMORY", "PCI", "NUMA", "HEALTH"}};
+  for (const Json& gpu : gpus) {
+    const std::string index = text_of(gpu.at("index"));
+    std::string model = text_of(gpu.at("model"));
+    if (gpu.at("migEnabled").get<bool>()) model += " (MIG)";
+    rows.push_back({index, text_of(gpu.at("uuid")), model,
+                    gib(gpu.at("memoryBytes").get<std::uint64_t>()), text_of(gpu.at("pci")),
+                    text_of(gpu.at("numaNode")), health_text(gpu.at("health"))});
+    for (const Json& mig : gpu.at("mig")) {
+      rows.push_back({index + ":" + text_of(mig.at("index")), text_of(mig.at("uuid")),
+                      "  MIG " + text_of(mig.at("profile")),
+                      gib(mig.at("memoryBytes").get<std::uint64_t>()), "", "",
+                      health_text(mig.at("health"))});
+    }
+  }
+  return rows.size() == 1 ? "No GPU was found.\n" : to_table(rows);
+}
+
+std::string resource_table(const Json& resources) {
+  std::vector<std::vector<std::string>> rows{
+      {"RESOURCE", "DEVICES", "SHARES", "HEALTHY", "KUBELET"}};
+  for (const Json& resource : resources) {
+    std::string kubelet = "-";
+    if (resource.contains("kubelet")) {
+      kubelet = text_of(resource.at("kubelet").at("state"));
+      const std::string error = text_of(resource.at("kubelet").at("lastError"));
+      if (!error.empty()) kubelet += " (" + error + ")";
+    }
+    rows.push_back({text_of(resource.at("name")), std::to_string(resource.at("devices").size()),
+                    text_of(resource.at("shares")), text_of(resource.at("healthyShares")),
+                    kubelet});
+  }
+  return rows.size() == 1 ? "No resource is offered.\n" : to_table(rows);
+}
+
+// On which terms, where any resource has others than NVIDIA's plainest.
+std::string sharing_table(const Json& resources) {
+  std::vector<std::vector<std::string>> rows{
+      {"RESOURCE", "SHARE", "OFFERED", "PLACEMENT", "DIALECT", "ENFORCEMENT", "HELD", "FREE"}};
+  bool is_plain = true;
+  for (const Json& resource : resources) {
+    const Json& terms = resource.at("terms");
+    std::string share = text_of(terms.at("share"));
+    if (share != "whole" || text_of(terms.at("dialect")) != "nvidia") is_plain = false;
+    if (share == "memory") share += ", " + text_of(terms.at("unit"));
+    rows.push_back({text_of(resource.at("name")), share, text_of(terms.at("offer")),
+                    text_of(terms.at("placement")), text_of(terms.at("dialect")),
+                    text_of(terms.at("enforcement")), text_of(resource.at("held")),
+                    text_of(resource.at("free"))});
+  }
+  return is_plain ? std::string() : "\n" + to_table(rows);
+}
+
+std::string holders_table(const Json& holders) {
+  if (holders.empty()) return {};
+  std::vector<std::vector<std::string>> rows{{"HELD BY", "CONTAINER", "RESOURCE", "SHARES"}};
+  for (const Json& holder : holders) {
+    std::string pod = text_of(holder.at("pod"));
+    if (pod.empty()) pod = "uid " + text_of(holder.at("podUid"));
+    if (!holder.at("namespace").get<std::string>().empty()) {
+      pod.insert(0, text_of(holder.at("namespace")) + "/");
+    }
+    rows.push_back({pod, text_of(holder.at("container")), text_of(holder.at("resource")),
+                    text_of(holder.at("shares"))});
+  }
+  return "\n" + to_table(rows);
+}
+
+std::string withheld_table(const Json& withheld) {
+  if (withheld.empty()) return {};
+  std::vector<std::vector<std::string>> rows{{"NOT OFFERED", "UUID", "REASON"}};
+  for (const Json& device : withheld) {
+    rows.push_back(
+        {text_of(device.at("index")), text_of(device.at("uuid")), text_of(device.at("reason"))});
+  }
+  return "\n" + to_table(rows);
+}
+
+}  // namespace
+
+Result<std::string> status_tables(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    std::string tables = driver_line(json.at("driver")) + agent_line(json.at("agent")) + "\n" +
+                         gpu_table(json.at("gpus")) + "\n" + resource_table(json.at("resources")) +
+                         sharing_table(json.at("resources")) + holders_table(json.at("holders")) +
+                         withheld_table(json.at("notOffered"));
+    for (const Json& note : json.at("notes")) tables += "\nNote: " + text_of(note) + "\n";
+    if (const std::string problem = text_of(json.at("cdiProblem")); !problem.empty()) {
+      tables += "\nCDI: " + problem + "\n";
+    }
+    return tables;
+  } catch (const std::exception& problem) {
+    return Error{ErrorCode::kInternal,
+                 "the agent's answer is not understood (is it of another version?): " +
+                     std::string(problem.what())};
+  }
+}
+
+}  // namespace tranche

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/coverage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "gpu/testing/literals.h"
+#include "sharing/offer.h"
+#include "sharing/share_id.h"
+
+namespace tranche {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kGiB = 1ULL << 30;
+
+ResourcePolicy row(const char* name, ShareForm form) {
+  ResourcePolicy policy{.resource = ResourceName(name)};
+  policy.terms.form = form;
+  return policy;
+}
+
+ResourcePolicy whole() { return row("nvidia.com/gpu", ShareForm::kWhole); }
+
+ResourcePolicy memory() {
+  ResourcePolicy policy = row("aliyun.com/gpu-mem", ShareForm::kMemory);
+  policy.unit = kGiB;
+  return policy;
+}
+
+ResourcePolicy replicas(unsigned count) {
+  ResourcePolicy policy = row("deepomatic.com/shared-gpu", ShareForm::kReplicas);
+  policy.replicas = count;
+  return policy;
+}
+
+// GPUs of 80 GiB, offered by each of the rows.
+Catalog catalog(const std::vector<ResourcePolicy>& rows, unsigned gpus = 2) {
+  Inventory node = a_node(gpus);
+  for (Gpu& gpu : node.gpus) gpu.memory_bytes = 80 * kGiB;
+  return offer(node, {.policies = rows});
+}
+
+const Offer& named(const Catalog& all, const char* name) {
+  return *std::ranges::find(all.offers, ResourceName(name), &Offer::name);
+}
+
+Holding held(const Catalog& all, const char* name, unsigned gpu, std::vector<unsigned> numbers) {
+  const OfferedDevice& device = named(all, name).devices[gpu];
+  Holding holding{.resource = name, .holder = {"default", "pod-a", "", "main"}};
+  for (const unsigned number : numbers) {
+    holding.shares.push_back(
+        share_id(device.uuid, device.tag,
+                 device.replicas ? std::optional(number) : std::nullopt));
+  }
+  return holding;
+}
+
+std::vector<unsigned> free_of(const Catalog& all, const Ledger& ledger, const char* name) {
+  std::vector<unsigned> free;
+  for (const DeviceRoom& device : Coverage(all, ledger).room(named(all, name))) {
+    free.push_back(device.free);
+  }
+  return free;
+}
+
+std::string admits(const Catalog& all, const Ledger& ledger, const Holding& asked) {
+  const Status status =
+      Coverage(all, ledger)
+          .admits(named(all, asked.resource.c_str()), {asked.shares.begin(), asked.shares.end()});
+  return status ? "" : status.error().message;
+}
+
+using Free = std::vector<unsigned>;
+constexpr const char* kWhole = "nvidia.com/gpu";
+constexpr const char* kMemory = "aliyun.com/gpu-mem";
+constexpr const char* kReplicas = "deepomatic.com/shared-gpu";
+
+TEST(Coverage, LeavesEverythingWhereNothingIsHeld) {
+  const Catalog all = catalog({whole(), memory(), replicas(10)});
+  EXPECT_EQ(free_of(all, {}, kWhole), (Free{1, 1}));
+  EXPECT_EQ(free_of(all, {}, kMemory), (Free{80, 80}));
+  EXPECT_EQ(free_of(all, {}, kReplicas), (Free{10, 10}));
+}
+
+TEST(Coverage, AWholeGpuCoversEverything) {
+  const Catalog all = catalog({whole(), memory(), replicas(10)});
+  const Ledger ledger{{held(all, kWhole, 0, {0})}};
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 1}));
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{0, 80}));
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{0, 10}));
+}
+
+TEST(Coverage, UnitsOfMemoryCoverTheirBytes) {
+  const Catalog all = catalog({whole(), memory(), replicas(10)});
+  const Ledger ledger{{held(all, kMemory, 0, {0, 1, 2, 3, 4, 5, 6, 7, 8})}};
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 1}));
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{71, 80}));
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{8, 10}));  // of 8 GiB each
+}
+
+TEST(Coverage, AReplicaCoversItsPartOfTheMemoryWhereMemoryIsCounted) {
+  const Catalog all = catalog({memory(), replicas(10)});
+  const Ledger ledger{{held(all, kReplicas, 0, {3}), held(all, kReplicas, 0, {7})}};
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{8, 10}));
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{64, 80}));
+}
+
+TEST(Coverage, AReplicaCoversTheMemoryThatItDeclares) {
+  ResourcePolicy large = replicas(10);
+  large.replica_memory = 20 * kGiB;
+  const Catalog all = catalog({memory(), large});
+  EXPECT_EQ(free_of(all, {}, kReplicas), (Free{4, 4}));  // ten are offered, four fit
+  const Ledger ledger{{held(all, kReplicas, 0, {0})}};
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{3, 4}));
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{60, 80}));
+}
+
+TEST(Coverage, AReplicaOnlyKeepsTheGpuFromBeingGivenWholeWhereMemoryIsNotCounted) {
+  const Catalog all = catalog({whole(), replicas(10)});
+  const Ledger ledger{{held(all, kReplicas, 0, {3})}};
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 1}));
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{9, 10}));
+}
+
+TEST(Coverage, AShareThatWeDoNotOfferCoversTheWholeGpu) {
+  const Catalog all = catalog({memory()});
+  const Ledger ledger{{{"nvidia.com/gpu", {"default", "old", "", "main"}, {"GPU-0"}},
+                       {kMemory, {"default", "older", "", "main"}, {"GPU-1::4"}}}};
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{0, 0}));
+}
+
+TEST(Coverage, HasNoPlaceForOtherPluginsDevices) {
+  const Catalog all = catalog({memory()});
+  const Ledger ledger{{{"example.com/fpga", {"default", "a", "", "main"}, {"", "fpga::x"}}}};
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{80, 80}));
+}
+
+TEST(Coverage, TellsWhichSharesAreHeld) {
+  const Catalog all = catalog({memory(), whole()});
+  const Ledger ledger{{held(all, kMemory, 1, {9, 4}), held(all, kWhole, 0, {0})}};
+  EXPECT_EQ(Coverage(all, ledger).room(named(all, kMemory)),
+            (OfferRoom{{{}, 0}, {{4, 9}, 78}}));
+  EXPECT_EQ(Coverage(all, ledger).room(named(all, kWhole)), (OfferRoom{{{0}, 0}, {{}, 0}}));
+}
+
+TEST(Shown, IsTheLargestFreeBlockWhereTheTermsSaySo) {
+  ResourcePolicy block = memory();
+  block.terms.shown = ShownSize::kLargestBlock;
+  Catalog all = catalog({block}, 3);
+  const Ledger ledger{{held(all, kMemory, 0, {0}), held(all, kMemory, 2, {0, 1})}};
+  const Offer& units = named(all, kMemory);
+  EXPECT_EQ(shown(units, Coverage(all, ledger).room(units)),
+            (OfferRoom{{{0}, 0}, {{}, 80}, {{0, 1}, 0}}));
+  all.offers[0].devices[1].health.troubles = {"lost"};
+  EXPECT_EQ(shown(all.offers[0], Coverage(all, ledger).room(all.offers[0])),
+            (OfferRoom{{{0}, 79}, {{}, 0}, {{0, 1}, 0}}));
+}
+
+TEST(Admission, RefusesAWholeGpuThatHasAPartHeldAndSaysByWhom) {
+  const Catalog all = catalog({whole(), memory()});
+  const Ledger ledger{{held(all, kMemory, 0, {0})}};
+  EXPECT_THAT(admits(all, ledger, held(all, kWhole, 0, {0})),
+              AllOf(HasSubstr("GPU 0 (GPU-0) cannot be given as nvidia.com/gpu"),
+                    HasSubstr("aliyun.com/gpu-mem"), HasSubstr("default/pod-a, container main")));
+  EXPECT_EQ(admits(all, ledger, held(all, kWhole, 1, {0})), "");
+}
+
+TEST(Admission, RefusesMemoryOfAGpuThatIsHeldWhole) {
+  const Catalog all = catalog({whole(), memory()});
+  const Ledger ledger{{held(all, kWhole, 0, {0})}};
+  EXPECT_THAT(admits(all, ledger, held(all, kMemory, 0, {5})), HasSubstr("all of it is held"));
+}
+
+TEST(Admission, RefusesWhatWouldExceedTheMemory) {
+  const Catalog all = catalog({memory(), replicas(2)});
+  const Ledger ledger{{held(all, kReplicas, 0, {0})}};  // 40 GiB
+  std::vector<unsigned> forty(40);
+  std::iota(forty.begin(), forty.end(), 0U);
+  EXPECT_EQ(admits(all, ledger, held(all, kMemory, 0, forty)), "");
+  forty.push_back(40);
+  EXPECT_THAT(admits(all, ledger, held(all, kMemory, 0, forty)),
+              HasSubstr("of its 81920 MiB, 40960 MiB are taken and 41984 MiB are asked for"));
+}
+
+// The kubelet gives a plain init container's devices to the next container of
+// the same pod.
+TEST(Admission, GivesTheSameSharesAgain) {
+  const Catalog all = catalog({whole(), memory()});
+  const Ledger units{{held(all, kMemory, 0, {1, 2, 3})}};
+  EXPECT_EQ(admits(all, units, held(all, kMemory, 0, {1, 2, 3})), "");
+  const Ledger gpu{{held(all, kWhole, 0, {0})}};
+  EXPECT_EQ(admits(all, gpu, held(all, kWhole, 0, {0})), "");
+}
+
+}  // namespace
+}  // namespace tranche

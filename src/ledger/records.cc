@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/records.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace tranche {
+namespace {
+
+using Holdings = std::vector<Holding>;
+
+// A resource's shares that have a holder, each with its holding's place.
+using Taken = std::unordered_map<std::string_view, std::size_t>;
+using TakenByResource = std::map<std::string_view, Taken>;
+
+// Joins the sources, most trusted first. Views point into the sources.
+class Joining {
+ public:
+  // All the shares that nobody added before has.
+  void add(const Holding& holding, const Holder& holder) {
+    Taken& taken = taken_[holding.resource];
+    Holding added{holding.resource, holder, {}};
+    for (const std::string& share : holding.shares) {
+      if (taken.try_emplace(share, joined_.size()).second) added.shares.push_back(share);
+    }
+    if (!added.shares.empty()) joined_.push_back(std::move(added));
+  }
+
+  // The holding of the same container and shares, if it was added before.
+  Holding* same_as(const Holding& holding) {
+    if (holding.shares.empty()) return nullptr;
+    const auto resource = taken_.find(holding.resource);
+    if (resource == taken_.end()) return nullptr;
+    const auto share = resource->second.find(holding.shares.front());
+    if (share == resource->second.end()) return nullptr;
+    Holding& found = joined_[share->second];
+    const bool is_same =
+        found.holder.container == holding.holder.container && found.shares == holding.shares;
+    return is_same ? &found : nullptr;
+  }
+
+  Holdings& joined() { return joined_; }
+
+ private:
+  TakenByResource taken_;
+  Holdings joined_;
+};
+
+// A finished init container's shares are also its successor's, in the checkpoint
+// as in the kubelet: the larger of the two holds them all.
+std::vector<const Holding*> larger_first(const Holdings& checkpoint) {
+  std::vector<const Holding*> ordered;
+  ordered.reserve(checkpoint.size());
+  for (const Holding& holding : checkpoint) ordered.push_back(&holding);
+  std::ranges::stable_sort(ordered, [](const Holding* one, const Holding* other) {
+    if (one->shares.size() != other->shares.size()) {
+      return one->shares.size() > other->shares.size();
+    }
+    return *one < *other;
+  });
+  return ordered;
+}
+
+// Where both sources have a container, each knows something of its pod that the
+// other does not: the uid here, the names there. The names then serve for the
+// pod's init containers, too.
+void add_checkpoint(Joining& joining, const Holdings& checkpoint) {
+  const std::vector<const Holding*> ordered = larger_first(checkpoint);
+  std::map<std::string_view, Holder> names;  // by uid
+  for (const Holding* holding : ordered) {
+    Holding* same = joining.same_as(*holding);
+    if (same == nullptr || !same->holder.pod_uid.empty()) continue;
+    same->holder.pod_uid = holding->holder.pod_uid;
+    names.try_emplace(holding->holder.pod_uid, same->holder);
+  }
+  for (const Holding* holding : ordered) {
+    Holder holder = holding->holder;
+    if (const auto known = names.find(holder.pod_uid); known != names.end()) {
+      holder.pod_namespace = known->second.pod_namespace;
+      holder.pod = known->second.pod;
+    }
+    joining.add(*holding, holder);
+  }
+}
+
+void add_pod_resources(Joining& joining, const Holdings& pod_resources) {
+  for (const Holding& holding : pod_resources) joining.add(holding, holding.holder);
+}
+
+// Sorted. What pod-resources has comes first in the joining, so the rest is the
+// checkpoint's own.
+Holdings only_in_checkpoint(const Records& records) {
+  if (!records.pod_resources || !records.checkpoint) return {};
+  Joining joining;
+  add_pod_resources(joining, *records.pod_resources);
+  const std::size_t listed = joining.joined().size();
+  add_checkpoint(joining, *records.checkpoint);
+  Holdings& all = joining.joined();
+  Holdings rest(std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(listed)),
+                std::make_move_iterator(all.end()));
+  std::ranges::sort(rest);
+  return rest;
+}
+
+bool has_lost_one(const Holdings& before, const Holdings& now) {
+  Holdings sorted = now;
+  std::ranges::sort(sorted);
+  return !std::ranges::all_of(
+      before, [&](const Holding& holding) { return std::ranges::binary_search(sorted, holding); });
+}
+
+// The shares of a source, to look grants up in.
+class Shown {
+ public:
+  explicit Shown(const std::optional<Holdings>& source) {
+    if (!source) return;
+    for (const Holding& holding : *source) {
+      for (const std::string& share : holding.shares) taken_[holding.resource].emplace(share, 0);
+    }
+  }
+
+  bool has(const FreshGrant& grant) const {
+    const auto resource = taken_.find(grant.resource);
+    if (resource == taken_.end()) return false;
+    return std::ranges::all_of(
+        grant.shares, [&](const std::string& share) { return resource->second.contains(share); });
+  }
+
+ private:
+  TakenByResource taken_;
+};
+
+void settle_grants(Records& records, const LedgerReading& reading) {
+  if (records.fresh.empty()) return;
+  const Shown listed(reading.pod_resources);
+  const Shown saved(reading.checkpoint);
+  // records has the checkpoint already, where this reading or an earlier one
+  // had it.
+  const bool can_expire =
+      records.checkpoint ? reading.checkpoint.has_value() : reading.pod_resources.has_value();
+  std::erase_if(records.fresh, [&](const FreshGrant& grant) {
+    if (reading.begun < grant.at) return false;
+    if (listed.has(grant) || saved.has(grant)) return true;
+    return can_expire && reading.begun >= grant.at + kGrantPatience;
+  });
+}
+
+}  // namespace
+
+Records with_reading(Records records, const LedgerReading& reading) {
+  if (reading.pod_resources) {
+    const bool has_ended =
+        records.pod_resources && has_lost_one(*records.pod_resources, *reading.pod_resources);
+    if (has_ended) records.confirmed.clear();
+    records.pod_resources = reading.pod_resources;
+  }
+  if (reading.begun >= records.confirmed_at + kConfirmationLasts) records.confirmed.clear();
+  if (reading.checkpoint) {
+    records.checkpoint = reading.checkpoint;
+    if (reading.checkpoint_is_newer) {
+      records.confirmed = only_in_checkpoint(records);
+      records.confirmed_at = reading.begun;
+    }
+  }
+  settle_grants(records, reading);
+  return records;
+}
+
+Records with_grant(Records records, FreshGrant grant) {
+  for (FreshGrant& older : records.fresh) {
+    if (older.resource != grant.resource) continue;
+    std::erase_if(older.shares, [&](const std::string& share) {
+      return std::ranges::binary_search(grant.shares, share);
+    });
+  }
+  std::erase_if(records.fresh, [](const FreshGrant& older) { return older.shares.empty(); });
+  records.fresh.push_back(std::move(grant));
+  return records;
+}
+
+Ledger present(const Records& records) {
+  Joining joining;
+  if (records.pod_resources) add_pod_resources(joining, *records.pod_resources);
+  if (records.checkpoint) add_checkpoint(joining, *records.checkpoint);
+  Holdings grants;
+  for (const FreshGrant& grant : records.fresh) {
+    grants.push_back({grant.resource, {}, grant.shares});
+  }
+  for (const Holding& grant : grants) joining.add(grant, {});
+  Ledger ledger{std::move(joining.joined())};
+  std::ranges::sort(ledger.holdings);
+  return ledger;
+}
+
+std::vector<Holding> to_confirm(const Records& records) {
+  std::vector<Holding> unconfirmed = only_in_checkpoint(records);
+  std::erase_if(unconfirmed, [&](const Holding& holding) {
+    return std::ranges::binary_search(records.confirmed, holding);
+  });
+  return unconfirmed;
+}
+
+}  // namespace tranche

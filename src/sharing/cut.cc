@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sharing/cut.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "sharing/memory_unit.h"
+#include "sharing/selection.h"
+#include "sharing/share_id.h"
+
+namespace tranche {
+namespace {
+
+bool fits(const ResourcePolicy& row, const WholeDevice& device) {
+  if (row.mig_profile.has_value() != device.mig_profile.has_value()) return false;
+  if (row.mig_profile && !glob_match(*row.mig_profile, *device.mig_profile)) return false;
+  return !row.model || glob_match(lower(*row.model), lower(device.gpu_model));
+}
+
+// NVIDIA's names have NVIDIA's ids, so that what comes after them goes on
+// where they left off.
+bool has_nvidia_ids(const ResourcePolicy& row) {
+  return row.terms.form != ShareForm::kMemory && row.resource.text.starts_with("nvidia.com/");
+}
+
+class Cutting {
+ public:
+  explicit Cutting(const std::vector<WholeDevice>& devices) : devices_(devices) {}
+
+  void apply(const ResourcePolicy& row) {
+    std::vector<const OfferedDevice*> fitting;
+    for (const WholeDevice& device : devices_) {
+      if (fits(row, device)) fitting.push_back(&device.device);
+    }
+    const SlicesByGpu slices = row.mig_profile ? SlicesByGpu::kYes : SlicesByGpu::kNo;
+    const std::string where = "tranche.policies: " + row.resource.text;
+    if (fitting.empty()) cuts_.notes.push_back(where + " fits no device of this node");
+    for (const std::string& sentence : missing(row.devices, fitting, slices)) {
+      cuts_.notes.push_back(where + ": " + sentence);
+    }
+    Selector selector(row.devices, slices);
+    for (const OfferedDevice* device : fitting) {
+      if (selector.takes(*device)) add(*device, row);
+    }
+  }
+
+  Cuts finish() && {
+    for (auto& [name, made] : made_) {
+      finish_units(made);
+      if (made.offer.devices.empty()) continue;
+      std::ranges::sort(made.offer.devices, {}, [](const OfferedDevice& device) {
+        return std::pair(device.gpu_index, device.mig_index);
+      });
+      cuts_.offers.push_back(std::move(made.offer));
+    }
+    count_replicas_where_memory_is_counted();
+    return std::move(cuts_);
+  }
+
+ private:
+  struct Made {
+    Offer offer;
+    std::optional<std::uint64_t> unit;
+  };
+
+  void withhold(const OfferedDevice& device, const ResourceName& name, const std::string& why) {
+    cuts_.withheld.push_back({device.uuid, device.index(), name.text + ": " + why});
+  }
+
+  void add(OfferedDevice device, const ResourcePolicy& row) {
+    cuts_.taken.insert(device.uuid);
+    if (!has_nvidia_ids(row)) device.tag = share_tag(row.resource);
+    const bool numbered = row.terms.form != ShareForm::kWhole;
+    const auto [owner, is_first] =
+        ids_.try_emplace(std::tuple(device.uuid, device.tag, numbered), row.resource);
+    if (!is_first) {
+      return owner->second == row.resource
+                 ? withhold(device, row.resource, "two rows offer it under this name")
+                 : withhold(device, row.resource,
+                            "its ids would be those of " + owner->second.text +
+                                " too; give one of them a domain of its own");
+    }
+    if (row.terms.form == ShareForm::kMemory && device.memory_bytes == 0) {
+      return withhold(device, row.resource,
+                      "the size of its memory is not known, so it cannot be offered in units");
+    }
+    device.share_bytes = device.memory_bytes;
+    if (row.terms.form == ShareForm::kReplicas) {
+      device.replicas = row.replicas;
+      device.share_bytes = row.replica_memory.value_or(0);
+    }
+    Made& made = made_[row.resource];
+    made.offer.name = row.resource;
+    made.offer.terms = row.terms;
+    made.unit = row.unit;
+    made.offer.devices.push_back(std::move(device));
+  }
+
+  void finish_units(Made& made) {
+    if (made.offer.terms.form != ShareForm::kMemory) return;
+    cut_into_units(made.offer, made.unit.value_or(smallest_unit(made.offer)));
+    std::erase_if(made.offer.devices, [&](const OfferedDevice& device) {
+      if (device.shares() > 0) return false;
+      withhold(device, made.offer.name,
+               "it has less memory than one unit of " + unit_text(made.offer.terms.unit_bytes));
+      return true;
+    });
+  }
+
+  // A replica that declares no memory covers its part of the total, where any
+  // name of the device counts memory.
+  void count_replicas_where_memory_is_counted() {
+    std::set<std::string> counted;
+    for (const Offer& offer : cuts_.offers) {
+      if (offer.terms.form == ShareForm::kWhole) continue;
+      for (const OfferedDevice& device : offer.devices) {
+        if (device.share_bytes > 0) counted.insert(device.uuid);
+      }
+    }
+    for (Offer& offer : cuts_.offers) {
+      if (offer.terms.form != ShareForm::kReplicas) continue;
+      for (OfferedDevice& device : offer.devices) {
+        const bool enforced = offer.terms.demanded.value_or(Rung::kNone) != Rung::kNone;
+        if (device.share_bytes == 0 && (enforced || counted.contains(device.uuid))) {
+          device.share_bytes = device.memory_bytes / *device.replicas;
+        }
+      }
+    }
+  }
+
+  const std::vector<WholeDevice>& devices_;
+  std::map<ResourceName, Made> made_;
+  std::map<std::tuple<std::string, std::string, bool>, ResourceName> ids_;
+  Cuts cuts_;
+};
+
+}  // namespace
+
+Cuts cut(const std::vector<WholeDevice>& devices, const std::vector<ResourcePolicy>& rows) {
+  Cutting cutting(devices);
+  for (const ResourcePolicy& row : rows) cutting.apply(row);
+  return std::move(cutting).finish();
+}
+
+}  // namespace tranche

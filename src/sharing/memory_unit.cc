@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sharing/memory_unit.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tranche {
+
+void cut_into_units(Offer& offer, std::uint64_t unit_bytes) {
+  offer.terms.unit_bytes = unit_bytes;
+  for (OfferedDevice& device : offer.devices) {
+    const std::uint64_t units = device.memory_bytes / unit_bytes;
+    device.replicas = static_cast<unsigned>(
+        std::min<std::uint64_t>(units, std::numeric_limits<unsigned>::max()));
+    device.share_bytes = unit_bytes;
+  }
+}
+
+bool fits_in_units(const Offer& offer) {
+  return list_bytes(offer) <= kKubeletListLimit &&
+         std::ranges::all_of(offer.devices, [](const OfferedDevice& device) {
+           return device.shares() <= kMostUnitsOfADevice;
+         });
+}
+
+std::uint64_t smallest_unit(Offer offer) {
+  std::uint64_t unit = kMebibyte;
+  for (cut_into_units(offer, unit); !fits_in_units(offer); cut_into_units(offer, unit)) unit *= 2;
+  return unit;
+}
+
+std::string unit_text(std::uint64_t bytes) {
+  const std::uint64_t mib = bytes / kMebibyte;
+  return mib % 1024 == 0 ? std::to_string(mib / 1024) + "GiB" : std::to_string(mib) + "MiB";
+}
+
+}  // namespace tranche
