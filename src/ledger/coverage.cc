@@ -56,8 +56,9 @@ OfferRoom shown(const Offer& offer, OfferRoom room) {
 
 Coverage::Coverage(const Catalog& catalog, const Ledger& ledger) {
   for (const Holding& holding : ledger.holdings) {
-    const auto offer = std::ranges::find(
-        catalog.offers, holding.resource, [](const Offer& o) -> const std::string& { return o.name.text; });
+    const auto offer =
+        std::ranges::find(catalog.offers, holding.resource,
+                          [](const Offer& o) -> const std::string& { return o.name.text; });
     const bool is_offered = offer != catalog.offers.end();
     std::set<Hold*> told;  // each holder once a device
     for (const std::string& id : holding.shares) {
@@ -127,10 +128,10 @@ Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>&
     if (holds == devices_.end()) continue;
     const auto refuse = [&, device = device](const std::string& resource, const Hold& in_the_way,
                                              const std::string& how) {
-      return Error{ErrorCode::kUnavailable,
-                   "GPU " + device->index() + " (" + device->uuid + ") cannot be given as " +
-                       offer.name.text + " now: " + how + " is held as " + resource + " by " +
-                       named(in_the_way.holders)};
+      return Error{ErrorCode::kUnavailable, "GPU " + device->index() + " (" + device->uuid +
+                                                ") cannot be given as " + offer.name.text +
+                                                " now: " + how + " is held as " + resource +
+                                                " by " + named(in_the_way.holders)};
     };
     std::uint64_t bytes = 0;
     const Hold* largest = nullptr;

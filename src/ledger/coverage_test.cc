@@ -55,8 +55,7 @@ Holding held(const Catalog& all, const char* name, unsigned gpu, std::vector<uns
   Holding holding{.resource = name, .holder = {"default", "pod-a", "", "main"}};
   for (const unsigned number : numbers) {
     holding.shares.push_back(
-        share_id(device.uuid, device.tag,
-                 device.replicas ? std::optional(number) : std::nullopt));
+        share_id(device.uuid, device.tag, device.replicas ? std::optional(number) : std::nullopt));
   }
   return holding;
 }
@@ -144,8 +143,7 @@ TEST(Coverage, HasNoPlaceForOtherPluginsDevices) {
 TEST(Coverage, TellsWhichSharesAreHeld) {
   const Catalog all = catalog({memory(), whole()});
   const Ledger ledger{{held(all, kMemory, 1, {9, 4}), held(all, kWhole, 0, {0})}};
-  EXPECT_EQ(Coverage(all, ledger).room(named(all, kMemory)),
-            (OfferRoom{{{}, 0}, {{4, 9}, 78}}));
+  EXPECT_EQ(Coverage(all, ledger).room(named(all, kMemory)), (OfferRoom{{{}, 0}, {{4, 9}, 78}}));
   EXPECT_EQ(Coverage(all, ledger).room(named(all, kWhole)), (OfferRoom{{{0}, 0}, {{}, 0}}));
 }
 

@@ -25,7 +25,8 @@ std::string id(const Offer& offer, unsigned gpu, unsigned number) {
   return share_id("GPU-" + std::to_string(gpu), offer.devices[gpu].tag, number);
 }
 
-std::string complaint(const Offer& offer, const OfferRoom& room, const std::vector<std::string>& ids) {
+std::string complaint(const Offer& offer, const OfferRoom& room,
+                      const std::vector<std::string>& ids) {
   const Status status = fits(offer, room, {ids.begin(), ids.end()});
   return status ? "" : status.error().message;
 }

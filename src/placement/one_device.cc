@@ -13,8 +13,7 @@ std::vector<std::string_view> pick_from_one_device(const Offer& offer, const Cho
   const bool emptiest = offer.terms.placement == SharePlacement::kSpread ||
                         offer.terms.placement == SharePlacement::kDistributed;
   const auto rank = [&](std::size_t i) {
-    const bool is_decided =
-        std::ranges::find(choice.decided, i) != choice.decided.end();
+    const bool is_decided = std::ranges::find(choice.decided, i) != choice.decided.end();
     const bool is_enough = free[i].size() >= choice.needed;
     const auto size = static_cast<std::int64_t>(free[i].size());
     return std::tuple(!is_decided, !is_enough, is_enough && !emptiest ? size : -size, i);

@@ -138,9 +138,9 @@ TEST(PackPlacement, TakesTheFullestGpuWhereOneIsEnough) {
 
 TEST(PackPlacement, GivesDifferentGpusWhereTheyAreDemanded) {
   std::mt19937 random(5);
-  const Offer offer = shares_on({4, 4, 4}, {.form = ShareForm::kReplicas,
-                                            .placement = SharePlacement::kPack,
-                                            .distinct_gpus = true});
+  const Offer offer = shares_on(
+      {4, 4, 4},
+      {.form = ShareForm::kReplicas, .placement = SharePlacement::kPack, .distinct_gpus = true});
   EXPECT_EQ(choose(offer, {4, 1, 2}, 2, random), (Counts{0, 1, 1}));
 }
 

@@ -86,32 +86,30 @@ TEST(Policies, ChooseGpusByModelUuidAndCount) {
   by_model.model = "*t4*";
   ResourcePolicy first = row("example.com/first");
   first.devices = FirstDevices{1};
-  EXPECT_THAT(lines(offer(node, {.policies = {by_model, first,
-                                              on({AnyUuid{"GPU-1"}}, row("example.com/one"))}})),
-              ElementsAre("example.com/first: GPU-0", "example.com/one: GPU-1",
-                          "example.com/t4: GPU-2"));
+  EXPECT_THAT(
+      lines(offer(node,
+                  {.policies = {by_model, first, on({AnyUuid{"GPU-1"}}, row("example.com/one"))}})),
+      ElementsAre("example.com/first: GPU-0", "example.com/one: GPU-1", "example.com/t4: GPU-2"));
 }
 
 TEST(Policies, OfferOneGpuUnderSeveralNames) {
-  EXPECT_THAT(
-      lines(catalog(1, {row("nvidia.com/gpu"), in_units("aliyun.com/gpu-mem", kGiB),
-                        in_replicas("deepomatic.com/shared-gpu", 4)})),
-      ElementsAre("aliyun.com/gpu-mem: GPU-0x79", "deepomatic.com/shared-gpu: GPU-0x4",
-                  "nvidia.com/gpu: GPU-0"));
+  EXPECT_THAT(lines(catalog(1, {row("nvidia.com/gpu"), in_units("aliyun.com/gpu-mem", kGiB),
+                                in_replicas("deepomatic.com/shared-gpu", 4)})),
+              ElementsAre("aliyun.com/gpu-mem: GPU-0x79", "deepomatic.com/shared-gpu: GPU-0x4",
+                          "nvidia.com/gpu: GPU-0"));
 }
 
 TEST(Policies, GiveNoTwoResourcesTheSameId) {
-  const Catalog all = catalog(1, {row("nvidia.com/gpu"), row("example.com/gpu"),
-                                  in_replicas("nvidia.com/gpu.shared", 2),
-                                  in_replicas("deepomatic.com/shared-gpu", 2),
-                                  in_units("nvidia.com/gpumem", kGiB)});
+  const Catalog all = catalog(
+      1, {row("nvidia.com/gpu"), row("example.com/gpu"), in_replicas("nvidia.com/gpu.shared", 2),
+          in_replicas("deepomatic.com/shared-gpu", 2), in_units("nvidia.com/gpumem", kGiB)});
   std::set<std::string> ids;
   std::size_t shares = 0;
   for (const Offer& offer : all.offers) {
     for (const OfferedDevice& device : offer.devices) {
       for (unsigned i = 0; i < device.shares(); ++i) {
-        ids.insert(share_id(device.uuid, device.tag,
-                            device.replicas ? std::optional(i) : std::nullopt));
+        ids.insert(
+            share_id(device.uuid, device.tag, device.replicas ? std::optional(i) : std::nullopt));
         ++shares;
       }
     }
@@ -124,8 +122,7 @@ TEST(Policies, GiveNoTwoResourcesTheSameId) {
 }
 
 TEST(Policies, WithholdADeviceWhoseIdsAnotherNameHas) {
-  const Catalog all =
-      catalog(1, {in_replicas("nvidia.com/a", 2), in_replicas("nvidia.com/b", 2)});
+  const Catalog all = catalog(1, {in_replicas("nvidia.com/a", 2), in_replicas("nvidia.com/b", 2)});
   EXPECT_THAT(lines(all), ElementsAre("nvidia.com/a: GPU-0x2"));
   ASSERT_EQ(all.withheld.size(), 1U);
   EXPECT_THAT(all.withheld[0].reason,

@@ -10,8 +10,8 @@ void cut_into_units(Offer& offer, std::uint64_t unit_bytes) {
   offer.terms.unit_bytes = unit_bytes;
   for (OfferedDevice& device : offer.devices) {
     const std::uint64_t units = device.memory_bytes / unit_bytes;
-    device.replicas = static_cast<unsigned>(
-        std::min<std::uint64_t>(units, std::numeric_limits<unsigned>::max()));
+    device.replicas =
+        static_cast<unsigned>(std::min<std::uint64_t>(units, std::numeric_limits<unsigned>::max()));
     device.share_bytes = unit_bytes;
   }
 }

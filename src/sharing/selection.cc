@@ -40,8 +40,8 @@ bool Selector::takes(const OfferedDevice& device) {
   if (std::holds_alternative<AllDevices>(selection_)) return true;
   if (const auto* first = std::get_if<FirstDevices>(&selection_)) return taken_++ < first->count;
   const auto& refs = std::get<std::vector<DeviceRef>>(selection_);
-  return std::ranges::any_of(
-      refs, [&](const DeviceRef& ref) { return refers_to(ref, device, slices_); });
+  return std::ranges::any_of(refs,
+                             [&](const DeviceRef& ref) { return refers_to(ref, device, slices_); });
 }
 
 std::vector<std::string> missing(const DeviceSelection& selection,
@@ -56,9 +56,8 @@ std::vector<std::string> missing(const DeviceSelection& selection,
   const auto* refs = std::get_if<std::vector<DeviceRef>>(&selection);
   if (refs == nullptr) return sentences;
   for (const DeviceRef& ref : *refs) {
-    const bool is_there = std::ranges::any_of(devices, [&](const OfferedDevice* device) {
-      return refers_to(ref, *device, slices);
-    });
+    const bool is_there = std::ranges::any_of(
+        devices, [&](const OfferedDevice* device) { return refers_to(ref, *device, slices); });
     if (!is_there) sentences.push_back("device " + to_string(ref) + " is not there");
   }
   return sentences;
