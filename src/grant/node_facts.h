@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,7 +23,12 @@ struct MpsWiring {
 
   std::string pipe_directory;  // in the container: CUDA_MPS_PIPE_DIRECTORY
   std::vector<Mount> mounts;
-  unsigned ordinal = 0;  // what the daemon calls the device: "0=20480M"
+  // What the daemon calls the device: "0=20480M". Empty: not known, as with
+  // daemons of others; then limits name it by its uuid.
+  std::optional<unsigned> ordinal = 0;
+  // The daemon holds every client to the same limits by itself, as NVIDIA's
+  // does, and containers are told none.
+  bool limits_are_the_daemons = false;
   // Why no container may be sent there now; empty: the daemon answers.
   std::string problem;
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "grant/dialect.h"
+#include "grant/parts.h"
+
+namespace tranche {
+namespace {
+
+// A container without one of these starts and finds no GPU. The others of the
+// driver's control nodes are for debuggers and displays.
+constexpr const char* kNeededNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
+
+Status check_nodes(const GrantRequest& request) {
+  const std::vector<std::string>& there = request.facts.control_nodes;
+  for (const char* path : kNeededNodes) {
+    if (std::ranges::find(there, path) == there.end()) {
+      return unavailable(request.offer, std::string(path) +
+                                            " is not on the node: load the driver "
+                                            "with its nvidia-uvm module (nvidia-modprobe -c 0 -u)");
+    }
+  }
+  for (const HeldDevice& held : request.devices) {
+    if (!held.device->minor) {
+      return unavailable(request.offer, "the driver does not say which device node " +
+                                            told(*held.device) + " has");
+    }
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<ContainerGrant> node_grant(const GrantRequest& request) {
+  ContainerGrant grant;
+  if (Status named = add_cdi(request, grant); !named) return named.error();
+  if (!only_by_cdi(request.options.list)) {
+    if (Status there = check_nodes(request); !there) return there.error();
+    add_nodes(request, "mrw", grant);
+  }
+  add_driver_mount(request, grant);
+  return grant;
+}
+
+}  // namespace tranche

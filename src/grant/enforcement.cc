@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grant/enforcement.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "grant/mps.h"
+
+namespace tranche {
+namespace {
+
+bool has_mig(const Offer& offer) {
+  return std::ranges::any_of(offer.devices, &OfferedDevice::is_mig);
+}
+
+bool counts_memory(const Offer& offer) {
+  return std::ranges::all_of(offer.devices,
+                             [](const OfferedDevice& device) { return device.share_bytes > 0; });
+}
+
+// What NVIDIA's plugin would offer under the same ids: its users are to see
+// nothing that they have not seen before.
+bool is_nvidias_own(const Offer& offer) {
+  const Terms& terms = offer.terms;
+  return terms.dialect == Dialect::kNvidia && terms.form != ShareForm::kMemory && !terms.demanded &&
+         std::ranges::all_of(offer.devices,
+                             [](const OfferedDevice& device) { return device.tag.empty(); });
+}
+
+std::string driver_problem(const Offer& offer, const Enforcers& node) {
+  if (!node.driver_limits_memory) {
+    const std::string driver =
+        node.driver_version.empty() ? "the driver" : "driver " + node.driver_version;
+    return driver + " has no nvmlDeviceSetMemoryLimits_v1; r615 or newer has";
+  }
+  if (!node.no_driver_hook.empty()) return node.no_driver_hook;
+  if (has_mig(offer)) return "the driver sets no such limits on MIG devices";
+  if (!counts_memory(offer)) return "its shares do not say how much memory they are";
+  return {};
+}
+
+std::string exclusive_problem(const Offer& offer, const Enforcers& node) {
+  if (!node.no_mps.empty()) return node.no_mps;
+  if (has_mig(offer)) return "MIG devices have no compute mode";
+  return node.no_exclusive;
+}
+
+// Why the node cannot hold the offer on this rung; empty: it can.
+std::string problem(Rung rung, const Offer& offer, const Enforcers& node) {
+  switch (rung) {
+    case Rung::kNone: return {};
+    case Rung::kMps: return node.no_mps;
+    case Rung::kMpsExclusive: return exclusive_problem(offer, node);
+    case Rung::kDriver: return driver_problem(offer, node);
+  }
+  return "there is no such enforcement";
+}
+
+// The hook sets one limit on each of the container's GPUs. Where they differ
+// it is the smallest: on none may it be more than the share.
+std::string smallest_mib(const GrantRequest& request) {
+  const auto smallest = std::ranges::min_element(request.devices, {}, &HeldDevice::bytes);
+  return std::to_string(smallest->mib());
+}
+
+Status add_driver_limits(const GrantRequest& request, ContainerGrant& grant) {
+  if (!request.facts.driver_limits_memory) {
+    return unavailable(request.offer,
+                       "its shares are held by the driver, and this driver cannot any more: it "
+                       "takes r615 or newer");
+  }
+  if (!counts_memory(request.offer)) {
+    return unavailable(request.offer,
+                       "its shares are held by the driver, and how much memory they are is not "
+                       "known");
+  }
+  // The hook does nothing unless both are there.
+  grant.env["NVIDIA_GPU_MEMORY_REQUEST"] = smallest_mib(request);
+  grant.env["NVIDIA_GPU_MEMORY_LIMIT"] = smallest_mib(request);
+  return Done{};
+}
+
+// "aliyun.com/gpu-mem" to "ALIYUN_COM_GPU_MEM".
+std::string as_variable(std::string_view resource) {
+  std::string name;
+  for (const char c : resource) {
+    const bool is_lower = c >= 'a' && c <= 'z';
+    const bool is_kept = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (is_lower) {
+      name += static_cast<char>(c - 'a' + 'A');
+    } else {
+      name += is_kept ? c : '_';
+    }
+  }
+  return name;
+}
+
+// Variables of the same name from two resources of one container collide at
+// the kubelet, which keeps one of them. So each is told twice: once by its plain
+// name, and once with the resource in it, which nothing collides with.
+void tell(const GrantRequest& request, ContainerGrant& grant) {
+  const std::string suffix = "_" + as_variable(request.offer.name.text);
+  for (const auto& [name, value] :
+       {std::pair{std::string("TRANCHE_MEMORY_ENFORCEMENT"),
+                  std::string(rung_word(request.offer.terms.rung))},
+        std::pair{std::string("TRANCHE_MEMORY_LIMIT_MIB"), smallest_mib(request)}}) {
+    grant.env[name] = value;
+    grant.env[name + suffix] = value;
+  }
+}
+
+bool limits_are_the_daemons(const GrantRequest& request) {
+  const auto wiring = request.facts.mps.find(request.devices.front().device->uuid);
+  return wiring != request.facts.mps.end() && wiring->second.limits_are_the_daemons;
+}
+
+}  // namespace
+
+Result<Rung> settle(const Offer& offer, const Enforcers& node) {
+  if (const std::optional<Rung> demanded = offer.terms.demanded) {
+    const std::string why = problem(*demanded, offer, node);
+    if (why.empty()) return *demanded;
+    return Error{ErrorCode::kUnavailable, "enforcement " + std::string(rung_word(*demanded)) +
+                                              " is demanded of " + offer.name.text +
+                                              ", and this node cannot hold it: " + why};
+  }
+  if (is_nvidias_own(offer) || !counts_memory(offer)) return Rung::kNone;
+  if (driver_problem(offer, node).empty()) return Rung::kDriver;
+  // A daemon of others serves whole GPUs, as far as anybody can know.
+  if (node.mps_of_others && node.no_mps.empty() && !has_mig(offer)) return Rung::kMps;
+  return Rung::kNone;
+}
+
+std::string_view rung_word(Rung rung) {
+  switch (rung) {
+    case Rung::kNone: return "none";
+    case Rung::kMps: return "mps";
+    case Rung::kMpsExclusive: return "mps-exclusive";
+    case Rung::kDriver: return "driver";
+  }
+  return "none";
+}
+
+Status add_enforcement(const GrantRequest& request, ContainerGrant& grant) {
+  const Rung rung = request.offer.terms.rung;
+  if (is_nvidias_own(request.offer) && rung == Rung::kNone) return Done{};
+  if (rung == Rung::kMps || rung == Rung::kMpsExclusive) {
+    if (Status wired = add_mps(request, grant); !wired) return wired;
+    if (limits_are_the_daemons(request)) return Done{};
+  }
+  if (rung == Rung::kDriver) {
+    if (Status limited = add_driver_limits(request, grant); !limited) return limited;
+  }
+  if (counts_memory(request.offer)) tell(request, grant);
+  return Done{};
+}
+
+}  // namespace tranche

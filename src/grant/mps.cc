@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "grant/mps.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+// Only where a container's devices differ in size does this choose: it is one
+// number for all of them, and on none may it be more than the share.
+std::string smallest_percentage(const GrantRequest& request) {
+  const auto smallest =
+      std::ranges::min_element(request.devices, [](const HeldDevice& a, const HeldDevice& b) {
+        return std::uint64_t{a.shares} * b.device->shares() <
+               std::uint64_t{b.shares} * a.device->shares();
+      });
+  return thread_percentage(smallest->shares, smallest->device->shares());
+}
+
+// "0=20480M", or by uuid where nobody knows how the daemon counts.
+std::string memory_limit(const HeldDevice& held, const MpsWiring& wiring) {
+  return (wiring.ordinal ? std::to_string(*wiring.ordinal) : held.device->uuid) + "=" +
+         std::to_string(held.mib()) + "M";
+}
+
+Result<const MpsWiring*> wiring_of(const GrantRequest& request, const OfferedDevice& device) {
+  const auto found = request.facts.mps.find(device.uuid);
+  if (found == request.facts.mps.end()) {
+    return unavailable(request.offer, "no MPS daemon serves " + told(device) +
+                                          ", and its shares are held by MPS: see the agent's log");
+  }
+  if (!found->second.problem.empty()) {
+    return unavailable(request.offer,
+                       "the MPS daemon of " + told(device) + ": " + found->second.problem);
+  }
+  return &found->second;
+}
+
+bool is_same_daemon(const MpsWiring& a, const MpsWiring& b) {
+  return a.pipe_directory == b.pipe_directory && a.mounts == b.mounts;
+}
+
+}  // namespace
+
+std::string thread_percentage(unsigned part, unsigned whole) {
+  const std::uint64_t tenths =
+      std::clamp<std::uint64_t>(std::uint64_t{1000} * part / std::max(whole, 1U), 1, 1000);
+  std::string text = std::to_string(tenths / 10);
+  if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
+  return text;
+}
+
+Status add_mps(const GrantRequest& request, ContainerGrant& grant) {
+  const MpsWiring* first = nullptr;
+  std::vector<std::string> limits;
+  for (const HeldDevice& held : request.devices) {
+    const Result<const MpsWiring*> wiring = wiring_of(request, *held.device);
+    if (!wiring) return wiring.error();
+    if (first == nullptr) first = *wiring;
+    if (!is_same_daemon(*first, **wiring)) {
+      return refusal(request.offer,
+                     told(*request.devices.front().device) + " and " + told(*held.device) +
+                         " have an MPS daemon each, and a container can use one only: ask for "
+                         "shares that one GPU has free, or run one daemon for the node");
+    }
+    if (held.bytes() > 0) limits.push_back(memory_limit(held, **wiring));
+  }
+  grant.env["CUDA_MPS_PIPE_DIRECTORY"] = first->pipe_directory;
+  for (const MpsWiring::Mount& mount : first->mounts) {
+    grant.mounts.push_back({mount.container_path, mount.host_path, mount.read_only});
+  }
+  if (first->limits_are_the_daemons) return Done{};
+  grant.env["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = smallest_percentage(request);
+  if (!limits.empty()) grant.env["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = join(limits, ",");
+  return Done{};
+}
+
+}  // namespace tranche

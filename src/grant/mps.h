@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a container is sent to the MPS daemon of its devices, and to what of them
+// it is held there. Pure.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "grant/grant.h"
+#include "grant/request.h"
+
+namespace tranche {
+
+// What CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is for `part` shares of `whole`: in
+// tenths, rounded down, so that all shares together stay within 100. Never 0,
+// which a daemon ignores: the container would have the whole GPU.
+std::string thread_percentage(unsigned part, unsigned whole);
+
+// The pipe, its mounts and the limits. A client reads one pipe and talks to one
+// daemon, so devices with different ones are refused.
+Status add_mps(const GrantRequest& request, ContainerGrant& grant);
+
+}  // namespace tranche

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ways there are to hand a device to a container. A dialect chooses among
+// them. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "grant/grant.h"
+#include "grant/request.h"
+
+namespace tranche {
+
+// The devices' names, by the id strategy.
+std::vector<std::string> device_names(const GrantRequest& request);
+
+// Where CDI is the only way asked for, its specification has the device nodes.
+bool only_by_cdi(const DeviceListStrategy& list);
+
+// The names that CDI specifications resolve; nothing where no strategy is CDI.
+Status add_cdi(const GrantRequest& request, ContainerGrant& grant);
+
+// The control nodes, the devices' own and the IMEX channels', each once.
+void add_nodes(const GrantRequest& request, const std::string& permissions, ContainerGrant& grant);
+
+// The folder with the driver's files, where one is configured.
+void add_driver_mount(const GrantRequest& request, ContainerGrant& grant);
+
+}  // namespace tranche

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a container was given, read from the kubelet's share ids: which devices,
+// and how many shares of each. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "grant/node_facts.h"
+#include "grant/options.h"
+#include "sharing/catalog.h"
+
+namespace tranche {
+
+struct HeldDevice {
+  const OfferedDevice* device = nullptr;  // never null; points into the offer
+  unsigned shares = 0;
+
+  // Of the device's memory; 0: it is not counted.
+  std::uint64_t bytes() const { return shares * device->share_bytes; }
+  // A limit of less than one would be read as none.
+  std::uint64_t mib() const;
+};
+
+// All that a grant is made from.
+struct GrantRequest {
+  const Offer& offer;
+  const GrantOptions& options;
+  const NodeFacts& facts;
+  std::vector<HeldDevice> devices;  // each once, in the offer's order; at least one
+
+  unsigned shares() const;
+};
+
+// Refuses ids that the offer does not have, that are given twice or that are
+// unhealthy, and sets of them that the offer's terms forbid.
+Result<GrantRequest> read_request(const Offer& offer, const GrantOptions& options,
+                                  const NodeFacts& facts, const std::vector<std::string_view>& ids);
+
+// The request cannot be met as it is.
+Error refusal(const Offer& offer, const std::string& why);
+// The request is right, and the node cannot meet it now.
+Error unavailable(const Offer& offer, const std::string& why);
+
+// "GPU 3 (GPU-8f1c…)" or "MIG device 3:1 (MIG-c8b1…)", as messages name it.
+std::string told(const OfferedDevice& device);
+
+}  // namespace tranche
