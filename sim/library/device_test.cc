@@ -262,7 +262,7 @@ TEST_F(Device, KeepsMemoryLimitsFromR615On) {
   const abi::Device gpu = nvml().gpu(0);
   const layout::SetMemoryLimits wanted{"/kubepods/a", 1 << 20, 1 << 30};
   ASSERT_EQ(nvml()("nvmlDeviceSetMemoryLimits_v1", gpu, &wanted), abi::kSuccess);
-  layout::GetMemoryLimits limits{.name_space = "/kubepods/a"};
+  abi::MemoryLimits limits{.name_space = "/kubepods/a"};
   ASSERT_EQ(nvml()("nvmlDeviceGetMemoryLimits_v1", gpu, &limits), abi::kSuccess);
   EXPECT_EQ(limits.hard, 1U << 30);
   EXPECT_EQ(limits.soft, 1U << 20);

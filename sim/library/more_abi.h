@@ -121,12 +121,4 @@ struct SetMemoryLimits {
 };
 static_assert(sizeof(SetMemoryLimits) == 24);
 
-struct GetMemoryLimits {
-  const char* name_space;
-  std::uint64_t soft;
-  std::uint64_t hard;
-  std::uint64_t used;
-};
-static_assert(sizeof(GetMemoryLimits) == 32);
-
 }  // namespace tranche::sim::layout

@@ -51,10 +51,12 @@ abi::Return nvmlDeviceGetComputeMode(abi::Device device, int* mode) {
   });
 }
 
-// 0 default, 2 prohibited, 3 exclusive; 1 is history.
 abi::Return nvmlDeviceSetComputeMode(abi::Device device, int mode) {
   return on_gpu(__func__, device, Need::kWork, [&](Target& target) -> abi::Return {
-    if (mode != 0 && mode != 2 && mode != 3) return abi::kInvalidArgument;
+    if (mode != abi::kComputeDefault && mode != abi::kComputeProhibited &&
+        mode != abi::kComputeExclusiveProcess) {
+      return abi::kInvalidArgument;
+    }
     if (hides_mode(target)) return abi::kNotSupported;
     return change_world(target, [&](Gpu& gpu) { gpu.compute_mode = static_cast<unsigned>(mode); });
   });
@@ -91,7 +93,7 @@ abi::Return nvmlDeviceSetMemoryLimits_v1(abi::Device device,
   });
 }
 
-abi::Return nvmlDeviceGetMemoryLimits_v1(abi::Device device, layout::GetMemoryLimits* limits) {
+abi::Return nvmlDeviceGetMemoryLimits_v1(abi::Device device, abi::MemoryLimits* limits) {
   return on_device(__func__, device, Need::kWork, [&](Target& target) -> abi::Return {
     if (target.call.branch() < 615 || target.is_mig()) return abi::kNotSupported;
     if (limits == nullptr || limits->name_space == nullptr) return abi::kInvalidArgument;

@@ -26,6 +26,8 @@ struct Inventory {
   std::string driver_trouble;
   std::string driver_version;  // "580.105.08"; empty when not known
   std::string cuda_version;    // "13.0"
+  // The driver can hold a control group to a limit of GPU memory (R615).
+  bool limits_memory = false;
   std::vector<Gpu> gpus;       // sorted by index
   Topology topology;
 

@@ -67,6 +67,7 @@ struct DriverReading {
   DriverKind kind = DriverKind::kNone;
   std::string driver_version;
   std::string cuda_version;
+  bool limits_memory = false;  // of a control group (R615)
   // Counts openings of the driver: evidence from a fresh session weighs more.
   std::uint64_t session = 0;
   std::vector<GpuReading> gpus;

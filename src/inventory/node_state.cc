@@ -232,6 +232,7 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
   state.inventory.driver_trouble.clear();
   state.inventory.driver_version = reading.driver_version;
   state.inventory.cuda_version = reading.cuda_version;
+  state.inventory.limits_memory = reading.limits_memory;
   state.inventory.topology = reading.topology;
 
   std::set<GpuUuid> seen;

@@ -60,6 +60,13 @@ std::vector<std::string> unhealthy(const NodeState& state) {
   return uuids;
 }
 
+TEST(Reading, TellsWhetherTheDriverLimitsMemory) {
+  DriverReading reading = all_fine(1);
+  EXPECT_FALSE(present(with_reading({}, reading, kAround)).limits_memory);
+  reading.limits_memory = true;
+  EXPECT_TRUE(present(with_reading({}, reading, kAround)).limits_memory);
+}
+
 TEST(NodeState, KnowsHealthyGpusAfterAReading) {
   const NodeState state = node_of(2);
   EXPECT_THAT(present(state).gpus, SizeIs(2));

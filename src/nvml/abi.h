@@ -281,6 +281,20 @@ inline constexpr unsigned char kFabricNotStarted = 1;
 inline constexpr unsigned char kFabricInProgress = 2;
 inline constexpr unsigned char kFabricCompleted = 3;
 
+// Limits of a control group's memory on a GPU, from R615 on.
+struct MemoryLimits {
+  const char* name_space;  // the group's path
+  std::uint64_t soft;
+  std::uint64_t hard;
+  std::uint64_t used;
+};
+static_assert(sizeof(MemoryLimits) == 32 && offsetof(MemoryLimits, used) == 24);
+
+// Who may have a context on a GPU.
+inline constexpr int kComputeDefault = 0;
+inline constexpr int kComputeProhibited = 2;
+inline constexpr int kComputeExclusiveProcess = 3;
+
 inline constexpr int kTopologyInternal = 0;
 inline constexpr int kTopologySingle = 10;
 inline constexpr int kTopologyMultiple = 20;

@@ -108,6 +108,11 @@ Status Library::resolve() {
          "the state of an NVLink fabric is not seen");
   }
   want(f.validate_inforom, {"nvmlDeviceValidateInforom"}, "");
+  want(f.device_by_uuid, {"nvmlDeviceGetHandleByUUID"}, "");
+  want(f.compute_mode, {"nvmlDeviceGetComputeMode"}, "");
+  want(f.set_compute_mode, {"nvmlDeviceSetComputeMode"}, "");
+  want(f.set_memory_limits, {"nvmlDeviceSetMemoryLimits_v1"}, "");
+  want(f.memory_limits, {"nvmlDeviceGetMemoryLimits_v1"}, "");
   want(f.common_ancestor, {"nvmlDeviceGetTopologyCommonAncestor"}, "PCIe topology is not known");
   want(f.nvlink_state, {"nvmlDeviceGetNvLinkState"}, "NVLinks are not known");
   want(f.nvlink_remote_pci,

@@ -60,6 +60,13 @@ struct Functions {
   Return (*fabric_info_v)(Device, abi::FabricInfoV2*) = nullptr;
   Return (*validate_inforom)(Device) = nullptr;
 
+  Return (*device_by_uuid)(const char*, Device*) = nullptr;
+  Return (*compute_mode)(Device, int*) = nullptr;
+  Return (*set_compute_mode)(Device, int) = nullptr;
+  // The hook of a container sets them; we only ask whether it can.
+  Return (*set_memory_limits)(Device, const void*) = nullptr;
+  Return (*memory_limits)(Device, abi::MemoryLimits*) = nullptr;
+
   Return (*common_ancestor)(Device, Device, int*) = nullptr;
   Return (*nvlink_state)(Device, unsigned, int*) = nullptr;
   Return (*nvlink_remote_pci)(Device, unsigned, abi::PciInfo*) = nullptr;

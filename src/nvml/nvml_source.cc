@@ -7,15 +7,13 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "nvml/memory_limits.h"
 #include "nvml/read_topology.h"
 
 namespace tranche::nvml {
 namespace {
 
 using std::chrono::milliseconds;
-
-// Opening the driver wakes every GPU that is asleep, one after the other.
-constexpr int kPatienceToOpen = 3;
 
 Error not_returning(const std::string& what) {
   return {ErrorCode::kUnavailable, what + " does not return"};
@@ -56,6 +54,7 @@ Status NvmlSource::open() {
     log_.warning("the driver's library is old", {{"lacks", lacking}});
   }
   read_versions();
+  ask_for_limits();
   renew_events();
   return Done{};
 }
@@ -81,6 +80,7 @@ void NvmlSource::close() {
   if (!outcome.value) stuck_ = outcome.stuck;
   const bool held_on =
       stuck_.is_stuck() || stuck_wait_.is_stuck() || stuck_topology_.is_stuck() ||
+      stuck_limits_.is_stuck() ||
       std::ranges::any_of(places_, [](const auto& place) { return place.second.stuck.is_stuck(); });
   if (said_.changed("held on", held_on ? "yes" : "") && held_on) {
     log_.warning("a driver call that does not return keeps the driver open");
@@ -96,6 +96,7 @@ Result<DriverReading> NvmlSource::read(const ReadWish& wish) {
   DriverReading reading{.kind = DriverKind::kNvml,
                         .driver_version = versions_.driver,
                         .cuda_version = versions_.cuda,
+                        .limits_memory = limits_memory_,
                         .session = session_number_};
   for (const GpuQuestion& question : *asked) reading.gpus.push_back(ask(question));
   read_topology_if_changed(reading.gpus);
@@ -248,6 +249,15 @@ void NvmlSource::read_versions() {
       },
       options_.call_patience);
   if (outcome.value) versions_ = *outcome.value;
+}
+
+// By itself, so that a GPU that does not answer costs nothing but this.
+void NvmlSource::ask_for_limits() {
+  if (stuck_limits_.is_stuck()) return;
+  const auto outcome = caller_.call<bool>(
+      [session = session_] { return nvml::limits_memory(*session); }, options_.call_patience);
+  if (!outcome.value) stuck_limits_ = outcome.stuck;
+  limits_memory_ = outcome.value.value_or(false);
 }
 
 // The links between GPUs do not change while the same ones are there; reading

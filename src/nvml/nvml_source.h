@@ -52,6 +52,7 @@ class NvmlSource final : public GpuSource {
   GpuReading ask(const GpuQuestion& question);
   std::optional<GpuAnswer> ask_once(const GpuQuestion& question);
   void read_versions();
+  void ask_for_limits();
   void read_topology_if_changed(const std::vector<GpuReading>& readings);
   DriverEvent translate(const abi::EventData& data) const;
 
@@ -70,7 +71,9 @@ class NvmlSource final : public GpuSource {
   StuckCall stuck_;
   StuckCall stuck_wait_;
   StuckCall stuck_topology_;
+  StuckCall stuck_limits_;
   Versions versions_;
+  bool limits_memory_ = false;
   Topology topology_;
   bool topology_is_read_ = false;
   OnChange said_;

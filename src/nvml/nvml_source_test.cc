@@ -31,7 +31,10 @@ class NvmlSourceOnAWorld : public testing::Test {
   void start(const char* world) {
     const auto parsed = sim::builtin_world(world);
     ASSERT_TRUE(parsed) << parsed.error().message;
-    const auto made = sim::SimulatedNode::create(dir_.path("root"), *parsed, {.plain_files = true});
+    start(*parsed);
+  }
+  void start(const sim::World& world) {
+    const auto made = sim::SimulatedNode::create(dir_.path("root"), world, {.plain_files = true});
     ASSERT_TRUE(made) << made.error().message;
     node_ = *made;
     source_.emplace(DriverOptions{.container_root = node_->root(), .call_patience = patience_},
@@ -284,6 +287,43 @@ TEST_F(NvmlSourceOnAWorld, SaysThatThereIsNoLibrary) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(opened.error().message, HasSubstr("libnvidia-ml.so.1"));
+}
+
+sim::World with_driver(const char* world, const char* version) {
+  sim::World made = *sim::builtin_world(world);
+  made.driver.version = made.driver.module_version = version;
+  return made;
+}
+
+TEST_F(NvmlSourceOnAWorld, SeesThatADriverLimitsMemory) {
+  start(with_driver("hgx-h200", "615.10.01"));
+  ASSERT_TRUE(source_->open());
+  EXPECT_TRUE(read().limits_memory);
+}
+
+TEST_F(NvmlSourceOnAWorld, SeesThatADriverBeforeR615DoesNotLimitMemory) {
+  // The simulated library has the function, and says as such a driver would
+  // that it is not supported.
+  open("hgx-h200");
+  EXPECT_FALSE(read().limits_memory);
+}
+
+TEST_F(NvmlSourceOnAWorld, AsksTheNextGpuForLimitsWhereOneDoesNotAnswer) {
+  start(with_driver("hgx-h200", "615.10.01"));
+  apply(sim::lose(0));
+  ASSERT_TRUE(source_->open());
+  EXPECT_TRUE(read().limits_memory);
+}
+
+TEST_F(NvmlSourceOnAWorld, KnowsTheDriverEvenWhereAskingForLimitsHangs) {
+  patience_ = milliseconds(300);
+  start(with_driver("t4-single", "615.10.01"));
+  apply(sim::block_call("nvmlDeviceGetMemoryLimits_v1"));
+  ASSERT_TRUE(source_->open());
+  const DriverReading reading = read();
+  EXPECT_EQ(reading.driver_version, "615.10.01");
+  EXPECT_FALSE(reading.limits_memory);
+  apply(sim::clear_faults());
 }
 
 TEST_F(NvmlSourceOnAWorld, SeesAGpuTakenOutInAFreshSession) {

@@ -13,6 +13,10 @@
 
 namespace tranche::nvml {
 
+// Opening the driver wakes every GPU that is asleep, one after the other: it may
+// take so many times as long as calls about one GPU.
+inline constexpr int kPatienceToOpen = 3;
+
 class Session {
  public:
   static Result<std::shared_ptr<const Session>> open(std::shared_ptr<const Library> library);
