@@ -5,9 +5,14 @@
 
 #include "base/text.h"
 #include "grant/mps.h"
+#include "grant/parts.h"
 
 namespace tranche {
 namespace {
+
+// NVIDIA's, of its container toolkit: it reads a container's variables and has
+// the driver limit the container's control group.
+constexpr std::string_view kLimitHook = "apply-cuda-memory-limits";
 
 bool has_mig(const Offer& offer) {
   return std::ranges::any_of(offer.devices, &OfferedDevice::is_mig);
@@ -27,6 +32,16 @@ bool is_nvidias_own(const Offer& offer) {
                              [](const OfferedDevice& device) { return device.tag.empty(); });
 }
 
+// Where nobody but the policy's own words can ask for more than there is: a
+// whole device needs no limit.
+bool holds_itself(const Offer& offer) {
+  return offer.terms.form == ShareForm::kWhole || is_nvidias_own(offer);
+}
+
+bool gets_bare_nodes(Dialect dialect) {
+  return dialect == Dialect::kDeepomatic || dialect == Dialect::kGcp;
+}
+
 std::string driver_problem(const Offer& offer, const Enforcers& node) {
   if (!node.driver_limits_memory) {
     const std::string driver =
@@ -34,6 +49,10 @@ std::string driver_problem(const Offer& offer, const Enforcers& node) {
     return driver + " has no nvmlDeviceSetMemoryLimits_v1; r615 or newer has";
   }
   if (!node.no_driver_hook.empty()) return node.no_driver_hook;
+  if (gets_bare_nodes(offer.terms.dialect) && !node.by_cdi) {
+    return "its containers get device nodes and pass no hook that would set the limit; use the "
+           "device list strategy cdi-cri";
+  }
   if (has_mig(offer)) return "the driver sets no such limits on MIG devices";
   if (!counts_memory(offer)) return "its shares do not say how much memory they are";
   return {};
@@ -116,6 +135,20 @@ bool limits_are_the_daemons(const GrantRequest& request) {
 
 }  // namespace
 
+Enforcers enforcers(const Inventory& inventory, const GrantOptions& options,
+                    const std::vector<std::string>& disabled_hooks) {
+  Enforcers node{.driver_version = inventory.driver_version,
+                 .driver_limits_memory = inventory.limits_memory,
+                 .by_cdi = options.list.any_cdi()};
+  const bool is_disabled = std::ranges::any_of(
+      disabled_hooks, [](const std::string& hook) { return hook == kLimitHook || hook == "all"; });
+  if (only_by_cdi(options.list) && is_disabled) {
+    node.no_driver_hook =
+        "--cdi-disable-hooks leaves out " + std::string(kLimitHook) + ", which sets the limit";
+  }
+  return node;
+}
+
 Result<Rung> settle(const Offer& offer, const Enforcers& node) {
   if (const std::optional<Rung> demanded = offer.terms.demanded) {
     const std::string why = problem(*demanded, offer, node);
@@ -124,7 +157,7 @@ Result<Rung> settle(const Offer& offer, const Enforcers& node) {
                                               " is demanded of " + offer.name.text +
                                               ", and this node cannot hold it: " + why};
   }
-  if (is_nvidias_own(offer) || !counts_memory(offer)) return Rung::kNone;
+  if (holds_itself(offer) || !counts_memory(offer)) return Rung::kNone;
   if (driver_problem(offer, node).empty()) return Rung::kDriver;
   // A daemon of others serves whole GPUs, as far as anybody can know.
   if (node.mps_of_others && node.no_mps.empty() && !has_mig(offer)) return Rung::kMps;
@@ -143,7 +176,7 @@ std::string_view rung_word(Rung rung) {
 
 Status add_enforcement(const GrantRequest& request, ContainerGrant& grant) {
   const Rung rung = request.offer.terms.rung;
-  if (is_nvidias_own(request.offer) && rung == Rung::kNone) return Done{};
+  if (holds_itself(request.offer) && rung == Rung::kNone) return Done{};
   if (rung == Rung::kMps || rung == Rung::kMpsExclusive) {
     if (Status wired = add_mps(request, grant); !wired) return wired;
     if (limits_are_the_daemons(request)) return Done{};

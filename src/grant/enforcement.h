@@ -10,8 +10,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "gpu/inventory.h"
 #include "grant/grant.h"
 #include "grant/request.h"
 #include "sharing/catalog.h"
@@ -24,6 +26,7 @@ namespace tranche {
 struct Enforcers {
   std::string driver_version;  // "580.159.03"; empty: not known
   bool driver_limits_memory = false;
+  bool by_cdi = false;  // containers get their devices through CDI
   // Containers do not pass the hook that has the driver set the limit.
   std::string no_driver_hook;
   // Daemons of others are configured (a pipe, or NVIDIA's layout): using them
@@ -34,6 +37,11 @@ struct Enforcers {
 
   bool operator==(const Enforcers&) const = default;
 };
+
+// As far as driver and runtime go; whether there is MPS is for others to add.
+// `disabled_hooks` are those that our CDI specifications leave out.
+Enforcers enforcers(const Inventory& inventory, const GrantOptions& options,
+                    const std::vector<std::string>& disabled_hooks);
 
 // The rung that the resource stands on. What is demanded is taken exactly, or
 // is an error that says why this node cannot hold it: then the resource is not

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "gpu/testing/literals.h"
 #include "grant/testing/shares.h"
 
 namespace tranche {
@@ -93,6 +94,44 @@ TEST(Settle, LeavesNvidiasOwnResourcesAsTheyAre) {
   // The same as a policy of ours is another matter.
   offer.devices[0].tag = "p1";
   EXPECT_EQ(settled(offer, kNewDriver), Rung::kDriver);
+}
+
+TEST(Settle, KnowsThatBareDeviceNodesComeWithoutAHook) {
+  Offer offer = gib_units();
+  offer.terms.dialect = Dialect::kDeepomatic;
+  EXPECT_EQ(settled(offer, kNewDriver), Rung::kNone);
+  EXPECT_THAT(unsettled(Rung::kDriver, kNewDriver, offer), HasSubstr("cdi-cri"));
+  Enforcers by_cdi = kNewDriver;
+  by_cdi.by_cdi = true;
+  EXPECT_EQ(settled(offer, by_cdi), Rung::kDriver);
+}
+
+TEST(Enforcers, AreWhatDriverAndRuntimeHave) {
+  Inventory node = a_node(1);
+  EXPECT_EQ(enforcers(node, {}, {}), (Enforcers{.driver_version = "580.105.08"}));
+  node.limits_memory = true;
+  EXPECT_TRUE(enforcers(node, {}, {}).driver_limits_memory);
+}
+
+TEST(Enforcers, LackTheHookThatCdiSpecificationsLeaveOut) {
+  const GrantOptions by_cdi{.list = {.cdi_cri = true}};
+  EXPECT_EQ(enforcers(a_node(1), by_cdi, {"update-ldcache"}).no_driver_hook, "");
+  for (const char* hook : {"all", "apply-cuda-memory-limits"}) {
+    EXPECT_THAT(enforcers(a_node(1), by_cdi, {hook}).no_driver_hook,
+                HasSubstr("--cdi-disable-hooks leaves out apply-cuda-memory-limits"));
+    // With the variable it is NVIDIA's runtime that has hooks of its own.
+    EXPECT_EQ(enforcers(a_node(1), {}, {hook}).no_driver_hook, "");
+  }
+}
+
+TEST(Settle, LeavesWholeGpusAsTheyAreInAnyDialect) {
+  OfferedDevice gpu = a_shared_gpu(0, 1, 140 * kGiB);
+  gpu.replicas.reset();
+  const Offer offer = an_offer("nvidia.com/gpu", {gpu}, {.dialect = Dialect::kGcp});
+  EXPECT_EQ(settled(offer, kNewDriver), Rung::kNone);
+  EXPECT_EQ(
+      must_grant(offer, {"GPU-0"}, {.control_nodes = {"/dev/nvidiactl", "/dev/nvidia-uvm"}}).env,
+      (std::map<std::string, std::string>{}));
 }
 
 TEST(DriversLimits, AreAskedForInMebibytesAndToldToTheContainer) {
