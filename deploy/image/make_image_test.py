@@ -109,13 +109,15 @@ class Image(unittest.TestCase):
                     parts = parts[:-1] if part == ".." else parts + [part]
                 self.assertIn("/".join(parts), self.layer, name)
 
-    def test_has_the_program_under_both_names_and_no_shell(self):
+    def test_has_the_program_under_all_its_names_and_no_shell(self):
         self.assertEqual(self.layer["usr/bin/tranche-device-plugin"][1],
                          pathlib.Path(PROGRAM).read_bytes())
-        self.assertEqual(self.layer["usr/bin/nvidia-device-plugin"][0].linkname,
-                         "tranche-device-plugin")
+        names = {"nvidia-device-plugin", "mps-control-daemon", "nvidia-gpu-device-plugin",
+                 "deepomatic-shared-gpu-gcp-k8s-device-plugin", "gpushare-device-plugin-v2"}
+        for name in names:
+            self.assertEqual(self.layer[f"usr/bin/{name}"][0].linkname, "tranche-device-plugin")
         programs = [name for name in self.layer if name.startswith("usr/bin/")]
-        self.assertEqual(len(programs), 2)
+        self.assertEqual(len(programs), 1 + len(names))
 
     def test_has_what_the_drivers_library_needs(self):
         folder = f"usr/lib/{elf.read(PROGRAM).machine.triplet}"

@@ -13,10 +13,15 @@ import libraries
 LINKED_PACKAGES = ("libabsl-dev", "libc-ares-dev", "libgrpc-dev", "libprotobuf-dev",
                    "libstdc++-12-dev", "libyaml-cpp-dev", "nlohmann-json3-dev", "zlib1g-dev")
 
+# What manifests of other systems call; the program knows them by their names.
+OTHER_NAMES = ("nvidia-device-plugin", "mps-control-daemon", "nvidia-gpu-device-plugin",
+               "deepomatic-shared-gpu-gcp-k8s-device-plugin", "gpushare-device-plugin-v2")
+
 # A container's root is read-only, so that whatever is mounted has its place.
 # /var/run is a folder and no link to /run, because not every runtime mounts
 # through a link.
-MOUNT_POINTS = ("dev", "driver-root", "etc/tranche", "proc", "run", "sys",
+MOUNT_POINTS = ("dev", "device-plugin", "driver-root", "etc/tranche", "mps", "proc", "run",
+                "run/tranche/mps", "sys",
                 "var/lib/kubelet/device-plugins", "var/lib/kubelet/pod-resources", "var/run/cdi")
 
 
@@ -66,8 +71,7 @@ def programs(binary):
     content = pathlib.Path(binary).read_bytes()
     return {
         "usr/bin/tranche-device-plugin": File(content, 0o755),
-        # What manifests for NVIDIA's plugin call.
-        "usr/bin/nvidia-device-plugin": Link("tranche-device-plugin"),
+        **{f"usr/bin/{name}": Link("tranche-device-plugin") for name in OTHER_NAMES},
     }
 
 

@@ -103,7 +103,8 @@ int dispatch(const std::string& command, Sources sources) {
 
 int main_with(int count, char** words, char** variables) {
   Sources sources{.arguments = {words + 1, words + count},
-                  .environment = environment_of(variables)};
+                  .environment = environment_of(variables),
+                  .program = count > 0 ? words[0] : ""};
   std::string command;
   if (!sources.arguments.empty() && !sources.arguments[0].starts_with('-')) {
     command = sources.arguments[0];

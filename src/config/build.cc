@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/device_words.h"
+#include "config/mps_settings.h"
+#include "config/profile.h"
 
 namespace tranche {
 namespace {
@@ -19,18 +21,26 @@ constexpr std::size_t kMostSocketPath = 107;
 // glog's verbosity from which on we log what is meant for finding faults.
 constexpr unsigned kDebugVerbosity = 4;
 
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
 class Builder {
  public:
   explicit Builder(Resolved& resolved) : from_(resolved) {}
 
   Built build(const SharingSections& sharing) {
     complete_paths();
+    place_socket();
     build_agent();
     build_driver();
+    build_mps();
     build_sharing(sharing);
+    build_policies(sharing);
     build_grant();
     build_cdi();
     build_health();
+    note_missed();
     return std::move(built_);
   }
 
@@ -45,21 +55,45 @@ class Builder {
     for (const char* root : {"driver-root", "driver-root-ctr-path"}) {
       if (from_.text(root).empty()) from_.replace(root, std::string("/"), "empty");
     }
-    for (const char* path : {"nvidia-cdi-hook-path", "cdi-dir", "host-root"}) {
+    for (const char* path : {"nvidia-cdi-hook-path", "cdi-dir", "host-root", "mps-dir"}) {
       if (!from_.text(path).empty()) continue;
       from_.replace(path, default_value(*from_.at(path).flag), "empty");
     }
     if (from_.text("dev-root").empty()) {
       from_.replace("dev-root", from_.text("driver-root"), "the driver root");
     }
-    if (from_.text("state-dir").empty()) {
-      const std::string socket = from_.text("kubelet-socket").empty()
-                                     ? KubeletOptions{}.socket
-                                     : from_.text("kubelet-socket");
-      from_.replace("state-dir", below(parent_of(socket), "tranche"), "beside the kubelet socket");
-    }
     if (!from_.text("host-path").empty() && from_.text("container-path").empty()) {
       from_.replace("container-path", std::string(kDefaultContainerPath), "with --host-path");
+    }
+  }
+
+  static bool is_given(const Setting& setting) {
+    return setting.origin.kind != OriginKind::kDefault;
+  }
+
+  // The kubelet's socket by its path or by its folder, and what lies beside it.
+  void place_socket() {
+    const Setting& directory = from_.at("plugin-directory");
+    const Setting& socket = from_.at("kubelet-socket");
+    const std::string folder = from_.text("plugin-directory");
+    if (const std::string in_folder = below(folder, "kubelet.sock");
+        !folder.empty() && from_.text("kubelet-socket") != in_folder) {
+      if (!is_given(socket)) {
+        from_.replace("kubelet-socket", in_folder, "in --plugin-directory");
+      } else if (is_given(directory)) {
+        complain("plugin-directory", "the kubelet's socket would be " + in_folder + ", but " +
+                                         where(socket) + " names another; leave one of them out");
+      }
+    }
+    const std::string& chosen = from_.text("kubelet-socket");
+    const std::string place = parent_of(chosen.empty() ? KubeletOptions{}.socket : chosen);
+    if (place != folder) from_.replace("plugin-directory", place, "of the kubelet socket");
+    if (from_.text("state-dir").empty()) {
+      from_.replace("state-dir", below(place, "tranche"), "beside the kubelet socket");
+    }
+    if (!is_given(from_.at("kubelet-checkpoint"))) {
+      from_.replace("kubelet-checkpoint", below(place, "kubelet_internal_checkpoint"),
+                    "beside the kubelet socket");
     }
   }
 
@@ -70,12 +104,15 @@ class Builder {
     settings.host_root = from_.text("host-root");
     settings.state_dir = from_.text("state-dir");
     settings.kubelet.socket = from_.text("kubelet-socket");
+    settings.kubelet.pod_resources_socket = from_.text("pod-resources-socket");
+    settings.kubelet.checkpoint = from_.text("kubelet-checkpoint");
     settings.log_format = from_.text("log-format") == "json" ? LogFormat::kJson : LogFormat::kText;
     const auto* verbosity = std::get_if<unsigned>(&from_.at("v").value);
     settings.log_level =
         verbosity != nullptr && *verbosity >= kDebugVerbosity ? LogLevel::kDebug : LogLevel::kInfo;
-    if (settings.kubelet.socket.size() > kMostSocketPath) {
-      complain("kubelet-socket", "longer than the 107 bytes that a socket's path can have");
+    for (const char* socket : {"kubelet-socket", "pod-resources-socket"}) {
+      if (from_.text(socket).size() <= kMostSocketPath) continue;
+      complain(socket, "longer than the 107 bytes that a socket's path can have");
     }
   }
 
@@ -99,15 +136,49 @@ class Builder {
                                   : MigStrategy::kNone;
     policy.gpu_names = sections.gpu_names;
     policy.mig_names = sections.mig_names;
-    policy.replications = sections.replications;
-    policy.fail_requests_greater_than_one = sections.fail_requests_greater_than_one;
+    policy.replications = sections.replicated.rows;
+    policy.replicas_use_mps = sections.replicated.kind == ReplicaKind::kMps;
+    policy.fail_requests_greater_than_one = sections.replicated.fail_requests_greater_than_one;
     build_exclusions(policy);
     policy.replica_placement = from_.text("shared-devices-allocation-policy") == "packed"
                                    ? SharePlacement::kPacked
                                    : SharePlacement::kDistributed;
-    if (!from_.text("mps-root").empty()) {
-      built_.notices.push_back(where(from_.at("mps-root")) +
-                               ": this version has no MPS yet; without effect");
+  }
+
+  void build_mps() {
+    MpsSettings made = mps_settings(from_);
+    built_.settings.mps = std::move(made.options);
+    append(built_.notices, made.notices);
+    append(built_.problems, made.problems);
+  }
+
+  // The file's policies, or else what the profile offers.
+  void build_policies(const SharingSections& sections) {
+    SharingPolicy& policy = built_.settings.sharing;
+    policy.policies = sections.policies.rows;
+    ProfileOffer offer = profile_offer(from_, !policy.policies.empty());
+    append(built_.notices, offer.notices);
+    append(built_.problems, offer.problems);
+    if (!offer.policy) return;
+    const ResourceName& name = offer.policy->resource;
+    const auto same = std::ranges::find(policy.replications, name, &offered_as);
+    if (same != policy.replications.end()) {
+      complain("profile", "the profile " + from_.text("profile") + " offers " + name.text +
+                              ", and " + std::string(section_path(sections.replicated.kind)) +
+                              " does too; rename that, or say all in tranche.policies");
+    }
+    policy.policies.push_back(*std::move(offer.policy));
+    built_.profile_origin = std::move(offer.origin);
+  }
+
+  // Flags that are accepted for the sake of manifests, but whose work is not done.
+  void note_missed() {
+    for (const Setting& setting : from_.all()) {
+      if (setting.flag->missed.empty() || !is_given(setting)) continue;
+      const std::string value = show(setting.value);
+      if (value.empty() || value == "false") continue;
+      built_.notices.push_back(where(setting) +
+                               ": without effect: " + std::string(setting.flag->missed));
     }
   }
 

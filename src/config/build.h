@@ -4,9 +4,11 @@
 // need more than one setting. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "config/origin.h"
 #include "config/resolved.h"
 #include "config/settings.h"
 #include "config/sharing_reader.h"
@@ -15,6 +17,7 @@ namespace tranche {
 
 struct Built {
   Settings settings;
+  std::optional<Origin> profile_origin;  // of the policy that the profile made, if it did
   std::vector<std::string> notices;
   std::vector<std::string> problems;  // when there is one, nothing else counts
 };

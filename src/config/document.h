@@ -62,6 +62,13 @@ std::string describe(const ConfigNode& node);
 // The item with this key; null when there is none. The first of repeated ones.
 const ConfigNode* find_item(const ConfigNode& map, std::string_view key);
 
+// The same, but null also for an item without a value.
+const ConfigNode* given_item(const ConfigNode& map, std::string_view key);
+
+bool is_text(const ConfigNode& node);
+bool is_integer(const ConfigNode& node);
+bool is_bool(const ConfigNode& node);
+
 // The line of a key; that of the map when it has no such key.
 unsigned key_line(const ConfigNode& map, std::string_view key);
 

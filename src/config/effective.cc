@@ -8,7 +8,10 @@
 #include "base/text.h"
 #include "config/device_words.h"
 #include "config/flag_table.h"
+#include "config/memory_size.h"
+#include "config/replication_reader.h"
 #include "config/schema.h"
+#include "config/sharing_words.h"
 
 namespace tranche {
 namespace {
@@ -18,6 +21,8 @@ ConfigNode text_node(const std::string& text) {
 }
 // A boolean or a number.
 ConfigNode bare_node(const std::string& text) { return {.kind = NodeKind::kScalar, .text = text}; }
+
+ConfigNode truth_node(bool truth) { return bare_node(truth ? "true" : "false"); }
 
 void put(ConfigNode& map, const std::string& key, ConfigNode value) {
   map.keys.push_back({key, 0});
@@ -67,6 +72,36 @@ ConfigNode devices_node(const DeviceSelection& devices) {
   return list;
 }
 
+// Only the keys that fit the row's form.
+ConfigNode policy_node(const ResourcePolicy& policy) {
+  const Terms& terms = policy.terms;
+  ConfigNode row{.kind = NodeKind::kMap};
+  put(row, "resource", text_node(policy.resource.text));
+  put(row, "devices", devices_node(policy.devices));
+  if (policy.model) put(row, "model", text_node(*policy.model));
+  if (policy.mig_profile) put(row, "migProfile", text_node(*policy.mig_profile));
+  put(row, "share", text_node(text_of(share_words(), terms.form)));
+  if (terms.form == ShareForm::kReplicas) {
+    put(row, "replicas", bare_node(std::to_string(policy.replicas)));
+    if (policy.replica_memory) {
+      put(row, "memory", text_node(memory_size_text(*policy.replica_memory)));
+    }
+  }
+  if (terms.form == ShareForm::kMemory) {
+    put(row, "unit", text_node(policy.unit ? memory_size_text(*policy.unit) : "auto"));
+    put(row, "offer", text_node(text_of(offer_words(), terms.shown)));
+  } else {
+    put(row, "distinctGpus", truth_node(terms.distinct_gpus));
+    put(row, "failRequestsGreaterThanOne", truth_node(terms.one_share_only));
+  }
+  if (terms.form != ShareForm::kWhole) {
+    put(row, "placement", text_node(text_of(placement_words(), terms.placement)));
+  }
+  put(row, "dialect", text_node(text_of(dialect_words(), terms.dialect)));
+  put(row, "enforcement", text_node(text_of(enforcement_words(), terms.demanded)));
+  return row;
+}
+
 class TreeMaker {
  public:
   explicit TreeMaker(const Loaded& loaded) : loaded_(loaded) {
@@ -81,12 +116,18 @@ class TreeMaker {
       if (key.flag != nullptr) put_setting(root, key);
       if (key.path == "resources.gpus") put_rules(root, "gpus", loaded_.settings.sharing.gpu_names);
       if (key.path == "resources.mig") put_rules(root, "mig", loaded_.settings.sharing.mig_names);
-      if (key.path == "sharing.timeSlicing") put_replications(root);
+      if (key.path == replicated_section()) put_replications(root);
+      if (key.path == "tranche.policies") put_policies(root);
     }
     return root;
   }
 
  private:
+  std::string replicated_section() const {
+    const bool mps = loaded_.settings.sharing.replicas_use_mps;
+    return std::string(section_path(mps ? ReplicaKind::kMps : ReplicaKind::kTimeSlicing));
+  }
+
   std::string origin_of(const std::string& key) const {
     const auto found = by_key_.find(key);
     return found == by_key_.end() ? "" : found->second->origin.text;
@@ -123,17 +164,29 @@ class TreeMaker {
       ConfigNode row{.kind = NodeKind::kMap};
       put(row, "name", text_node(replication.resource.text));
       row.items.front().remark =
-          origin_of("sharing.timeSlicing.resources[" + std::to_string(i) + "]");
+          origin_of(replicated_section() + ".resources[" + std::to_string(i) + "]");
       if (replication.rename) put(row, "rename", text_node(replication.rename->text));
       put(row, "devices", devices_node(replication.devices));
       put(row, "replicas", bare_node(std::to_string(replication.replicas)));
       list.items.push_back(std::move(row));
     }
-    ConfigNode& section = section_at(root, "sharing.timeSlicing");
+    ConfigNode& section = section_at(root, replicated_section());
     const std::string fail = "failRequestsGreaterThanOne";
-    put(section, fail, bare_node(policy.fail_requests_greater_than_one ? "true" : "false"));
-    section.items.back().remark = origin_of("sharing.timeSlicing." + fail);
+    put(section, fail, truth_node(policy.fail_requests_greater_than_one));
+    section.items.back().remark = origin_of(replicated_section() + "." + fail);
     put(section, "resources", std::move(list));
+  }
+
+  void put_policies(ConfigNode& root) const {
+    const std::vector<ResourcePolicy>& policies = loaded_.settings.sharing.policies;
+    if (policies.empty()) return;
+    ConfigNode list{.kind = NodeKind::kList};
+    for (std::size_t i = 0; i < policies.size(); ++i) {
+      list.items.push_back(policy_node(policies[i]));
+      list.items.back().items.front().remark =
+          origin_of("tranche.policies[" + std::to_string(i) + "]");
+    }
+    put(section_at(root, "tranche"), "policies", std::move(list));
   }
 
   const Loaded& loaded_;

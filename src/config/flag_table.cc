@@ -4,49 +4,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "config/foreign_flags.h"
+#include "config/sharing_flags.h"
 
 namespace tranche {
 namespace {
-
-constexpr FlagSpec kSharingFlags[] = {
-    {.name = "mig-strategy",
-     .environment = {"MIG_STRATEGY"},
-     .key = "flags.migStrategy",
-     .type = ValueType::kChoice,
-     .group = FlagGroup::kSharing,
-     .fallback = "none",
-     .allowed = "none,single,mixed",
-     .complaint = "unknown MIG strategy: ",
-     .help = "What becomes of GPUs that are cut with MIG. none: every GPU is offered whole. "
-             "single: MIG devices are offered as nvidia.com/gpu; GPUs that are cut otherwise "
-             "than most are left out. "
-             "mixed: MIG devices are offered as nvidia.com/mig-<profile>."},
-    {.name = "exclude-devices",
-     .environment = {"EXCLUDE_DEVICES"},
-     .key = "tranche.excludeDevices",
-     .type = ValueType::kTextList,
-     .group = FlagGroup::kSharing,
-     .help = "GPUs that are not offered at all. Each is an index (0), a GPU uuid (GPU-8f1c...), a "
-             "PCI address in any form (0000:07:00.0, 07:00.0), or a model pattern with at least "
-             "one * in it (*T4*)."},
-    {.name = "shared-devices-allocation-policy",
-     .environment = {"SHARED_DEVICES_ALLOCATION_POLICY"},
-     .key = "flags.plugin.sharedDevicesAllocationPolicy",
-     .type = ValueType::kChoice,
-     .group = FlagGroup::kSharing,
-     .fallback = "distributed",
-     .allowed = "distributed,packed",
-     .complaint = "invalid --shared-devices-allocation-policy option: ",
-     .help = "Which GPU the next replica is taken from. distributed: the one with the fewest "
-             "replicas in use. packed: the one with the most."},
-    {.name = "mps-root",
-     .environment = {"MPS_ROOT"},
-     .key = "flags.mpsRoot",
-     .type = ValueType::kPath,
-     .group = FlagGroup::kSharing,
-     .help = "Where NVIDIA's plugin keeps its MPS files on the host. Read and checked, but this "
-             "version has no MPS yet."},
-};
 
 constexpr FlagSpec kContainerFlags[] = {
     {.name = "device-list-strategy",
@@ -263,6 +225,26 @@ constexpr FlagSpec kAgentFlags[] = {
      .fallback = "/var/lib/kubelet/device-plugins/kubelet.sock",
      .help = "The kubelet's registration socket. Our own sockets lie beside it. Empty: serve, but "
              "do not register."},
+    {.name = "plugin-directory",
+     .environment = {"PLUGIN_DIRECTORY"},
+     .type = ValueType::kPath,
+     .group = FlagGroup::kAgent,
+     .fallback_note = "the folder of --kubelet-socket; /device-plugin with deepomatic and gcp",
+     .help = "The same by its folder: the socket is kubelet.sock in it. Not together with another "
+             "--kubelet-socket."},
+    {.name = "pod-resources-socket",
+     .environment = {"POD_RESOURCES_SOCKET"},
+     .type = ValueType::kPath,
+     .group = FlagGroup::kAgent,
+     .fallback = "/var/lib/kubelet/pod-resources/kubelet.sock",
+     .help = "Where the kubelet says which pod has which share. Empty: it is not asked."},
+    {.name = "kubelet-checkpoint",
+     .environment = {"KUBELET_CHECKPOINT"},
+     .type = ValueType::kPath,
+     .group = FlagGroup::kAgent,
+     .fallback_note = "<folder of the kubelet socket>/kubelet_internal_checkpoint",
+     .help = "The kubelet's own record of shares that it has given out; read, never written. "
+             "Empty: it is not read."},
     {.name = "state-dir",
      .environment = {"STATE_DIR"},
      .type = ValueType::kPath,
@@ -290,24 +272,6 @@ constexpr FlagSpec kLoggingFlags[] = {
              "fault."},
 };
 
-constexpr std::string_view kGlog = "A flag of glog. Logs always go to standard error.";
-constexpr FlagSpec kGlogFlags[] = {
-    {.name = "logtostderr",
-     .type = ValueType::kBool,
-     .group = FlagGroup::kWithoutEffect,
-     .fallback = "true",
-     .help = kGlog},
-    {.name = "alsologtostderr",
-     .type = ValueType::kBool,
-     .group = FlagGroup::kWithoutEffect,
-     .fallback = "false",
-     .help = kGlog},
-    {.name = "stderrthreshold", .group = FlagGroup::kWithoutEffect, .help = kGlog},
-    {.name = "log_dir", .group = FlagGroup::kWithoutEffect, .help = kGlog},
-    {.name = "vmodule", .group = FlagGroup::kWithoutEffect, .help = kGlog},
-    {.name = "log_backtrace_at", .group = FlagGroup::kWithoutEffect, .help = kGlog},
-};
-
 // The groups above as one array.
 template <std::size_t... Sizes>
 constexpr auto joined(const FlagSpec (&... groups)[Sizes]) {
@@ -317,8 +281,9 @@ constexpr auto joined(const FlagSpec (&... groups)[Sizes]) {
   return all;
 }
 
-constexpr auto kTable = joined(kSharingFlags, kContainerFlags, kCdiFlags, kDriverFlags,
-                               kHealthFlags, kAgentFlags, kLoggingFlags, kGlogFlags);
+constexpr auto kTable =
+    joined(kSharingFlags, kMpsFlags, kContainerFlags, kCdiFlags, kDriverFlags, kHealthFlags,
+           kAgentFlags, kLoggingFlags, kGlogFlags, kGpushareFlags, kGcpFlags);
 
 }  // namespace
 

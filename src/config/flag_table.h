@@ -50,6 +50,10 @@ struct FlagSpec {
   std::string_view allowed;        // words with commas; empty: anything of the type
   std::string_view refused;        // words that are understood, but not served when in effect
   std::string_view complaint;      // NVIDIA's words before a value that is not allowed
+  // Of a flag without effect: what is not done, said in a notice when it is
+  // asked for. Empty: nobody misses it.
+  std::string_view missed;
+  bool secret = false;  // never kept, printed or logged
   std::string_view help;
 
   // What the setting is called where no source is meant: its flag, or the

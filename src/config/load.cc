@@ -8,6 +8,7 @@
 #include "config/build.h"
 #include "config/command_line.h"
 #include "config/file_reader.h"
+#include "config/profile.h"
 #include "config/resolved.h"
 
 namespace tranche {
@@ -36,6 +37,7 @@ class Resolver {
       : sources_(sources), line_(line), file_(file) {}
 
   Resolved resolve() {
+    choose_profile();
     std::vector<Setting> settings;
     for (const FlagSpec& flag : flag_table()) settings.push_back(resolve(flag));
     return Resolved(std::move(settings));
@@ -49,7 +51,28 @@ class Resolver {
     if (auto setting = from_environment(flag)) return *std::move(setting);
     const auto found = flag.key.empty() ? file_.values.end() : file_.values.find(flag.key);
     if (found != file_.values.end()) return {&flag, found->second.value, found->second.origin};
-    return {&flag, default_value(flag), {}};
+    return default_of(flag);
+  }
+
+  // Which defaults hold, before there are any.
+  void choose_profile() {
+    const Setting chosen = resolve(*find_flag("profile"));
+    by_runtime_ = is_of_second_plugin(resolve(*find_flag("gpu-duplication-factor")));
+    profile_ = show(chosen.value);
+    problems_.clear();  // they are found again
+  }
+
+  Setting default_of(const FlagSpec& flag) const {
+    if (flag.name == "profile") {
+      const auto profile = profile_of_program(sources_.program);
+      if (!profile) return {&flag, default_value(flag), {}};
+      return {&flag, std::string(*profile), {OriginKind::kDefault, "default (the program's name)"}};
+    }
+    const auto text = profile_default(profile_, flag.title(), by_runtime_);
+    if (!text) return {&flag, default_value(flag), {}};
+    return {&flag,
+            *read_value(flag, words_in(flag, *text)),
+            {OriginKind::kDefault, "default (profile " + profile_ + ")"}};
   }
 
   // Each occurrence is checked; the last wins, those of a list add up.
@@ -58,8 +81,8 @@ class Resolver {
     std::vector<std::string> items;
     for (const GivenFlag& given : line_.flags) {
       if (given.flag != &flag) continue;
-      Value value = read(flag, given.value, brief(given.as_written));
-      std::string text = brief(given.as_written);
+      std::string text = flag.secret ? "--" + std::string(flag.name) : brief(given.as_written);
+      Value value = flag.secret ? Value(std::string()) : read(flag, given.value, text);
       if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
         items.insert(items.end(), list->begin(), list->end());
         value = items;
@@ -95,6 +118,8 @@ class Resolver {
   const Sources& sources_;
   const CommandLine& line_;
   const FileContent& file_;
+  std::string profile_;
+  bool by_runtime_ = false;
   std::vector<std::string> problems_;
 };
 
@@ -135,14 +160,17 @@ void add_sections(const SharingSections& sections, const std::string& path,
                   std::vector<Provenance>& all) {
   add_rows("resources.gpus", sections.gpu_name_lines, path, all);
   add_rows("resources.mig", sections.mig_name_lines, path, all);
-  if (sections.replications.empty()) return;
-  const std::string fail = "sharing.timeSlicing.failRequestsGreaterThanOne";
+  add_rows("tranche.policies", sections.policies.lines, path, all);
+  const ReplicatedSection& replicated = sections.replicated;
+  if (replicated.rows.empty()) return;
+  const std::string section(section_path(replicated.kind));
+  const std::string fail = section + ".failRequestsGreaterThanOne";
   Origin origin;
-  if (sections.fail_requests_line != 0) {
-    origin = {OriginKind::kFile, path + ":" + std::to_string(sections.fail_requests_line)};
+  if (replicated.fail_requests_line != 0) {
+    origin = {OriginKind::kFile, path + ":" + std::to_string(replicated.fail_requests_line)};
   }
-  all.push_back({fail, fail, sections.fail_requests_greater_than_one, origin});
-  add_rows("sharing.timeSlicing.resources", sections.replication_lines, path, all);
+  all.push_back({fail, fail, replicated.fail_requests_greater_than_one, origin});
+  add_rows(section + ".resources", replicated.lines, path, all);
 }
 
 Result<Loaded> load(const Sources& sources, const CommandLine& line,
@@ -164,6 +192,10 @@ Result<Loaded> load(const Sources& sources, const CommandLine& line,
                 .notices = content.notices,
                 .positionals = line.positionals};
   if (file) add_sections(content.sharing, file->path, loaded.provenance);
+  if (built.profile_origin) {
+    const std::string row = "tranche.policies[0]";
+    loaded.provenance.push_back({row, row, std::string(), *built.profile_origin});
+  }
   append(loaded.notices, built.notices);
   return loaded;
 }

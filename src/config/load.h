@@ -26,6 +26,7 @@ struct Sources {
   std::vector<std::string> arguments;  // without the program and the sub-command
   std::map<std::string, std::string> environment;
   bool allow_positionals = false;  // words that belong to no flag; else an error
+  std::string program;             // what it is called by: may choose the profile
 };
 
 // One setting: what it is now, and why.

@@ -15,8 +15,11 @@
 namespace tranche {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 using namespace tranche::testing;
 
 struct Row {
@@ -169,7 +172,81 @@ const Row kAllRows[] = {
      "/x",
      "/run/nvidia/mps",
      "mps",
-     nothing},
+     [](Settings& s) {
+       s.mps.daemons = MpsDaemons::kNvidia;
+       s.mps.nvidia_root = "/run/nvidia/mps";
+     }},
+    {{"mps"}, {"MPS"}, "", "false", "true", "false", "", "x", nothing},
+    {{"mps-pipe"},
+     {"MPS_PIPE"},
+     "tranche.mps.pipe",
+     "",
+     "/root/nvidia-mps",
+     "/x",
+     "/root/nvidia-mps",
+     "mps",
+     [](Settings& s) {
+       s.mps.daemons = MpsDaemons::kOutside;
+       s.mps.pipe = "/root/nvidia-mps";
+     }},
+    {{"mps-daemons"},
+     {"MPS_DAEMONS"},
+     "tranche.mps.daemons",
+     "per-gpu",
+     "per-node",
+     "per-gpu",
+     "per-node",
+     "each",
+     [](Settings& s) { s.mps.daemons = MpsDaemons::kPerNode; }},
+    {{"mps-dir"},
+     {"MPS_DIR"},
+     "tranche.mps.directory",
+     "/run/tranche/mps",
+     "/run/m",
+     "/x",
+     "/run/m",
+     "run",
+     [](Settings& s) { s.mps.directory = "/run/m"; }},
+    {{"mps-shared-memory"},
+     {"MPS_SHARED_MEMORY"},
+     "tranche.mps.sharedMemory",
+     "false",
+     "true",
+     "false",
+     "true",
+     "x",
+     [](Settings& s) { s.mps.shared_memory = true; }},
+    {{"profile"},
+     {"PROFILE"},
+     "tranche.profile",
+     "nvidia",
+     "gpushare",
+     "nvidia",
+     "gpushare",
+     "amd",
+     [](Settings& s) {
+       s.fail_on_init_error = false;
+       s.sharing.policies = {{.resource = ResourceName("aliyun.com/gpu-mem"),
+                              .terms = {.form = ShareForm::kMemory,
+                                        .placement = SharePlacement::kPack,
+                                        .dialect = Dialect::kGpushare},
+                              .unit = 1ULL << 30U}};
+     }},
+    {{"gpu-duplication-factor"},
+     {"GPU_DUPLICATION_FACTOR", "DP_NUMBER_CONTAINERS_PER_GPU"},
+     "",
+     "100",
+     "7",
+     "9",
+     "",
+     "x",
+     [](Settings& s) {
+       s.sharing.policies = {
+           {.resource = ResourceName("deepomatic.com/shared-gpu"),
+            .terms = {.form = ShareForm::kReplicas, .placement = SharePlacement::kSpread},
+            .replicas = 7}};
+     }},
+    {{"memory-unit"}, {"MEMORY_UNIT"}, "", "GiB", "MiB", "auto", "", "GB", nothing},
     {{"shared-devices-allocation-policy"},
      {"SHARED_DEVICES_ALLOCATION_POLICY"},
      "flags.plugin.sharedDevicesAllocationPolicy",
@@ -216,8 +293,40 @@ const Row kAllRows[] = {
      "k.sock",
      [](Settings& s) {
        s.kubelet.socket = "/k/kubelet.sock";
+       s.kubelet.checkpoint = "/k/kubelet_internal_checkpoint";
        s.state_dir = "/k/tranche";
      }},
+    {{"plugin-directory"},
+     {"PLUGIN_DIRECTORY"},
+     "",
+     "/var/lib/kubelet/device-plugins",
+     "/device-plugin",
+     "/x",
+     "",
+     "device-plugin",
+     [](Settings& s) {
+       s.kubelet.socket = "/device-plugin/kubelet.sock";
+       s.kubelet.checkpoint = "/device-plugin/kubelet_internal_checkpoint";
+       s.state_dir = "/device-plugin/tranche";
+     }},
+    {{"pod-resources-socket"},
+     {"POD_RESOURCES_SOCKET"},
+     "",
+     "/var/lib/kubelet/pod-resources/kubelet.sock",
+     "/p/kubelet.sock",
+     "/x",
+     "",
+     "p.sock",
+     [](Settings& s) { s.kubelet.pod_resources_socket = "/p/kubelet.sock"; }},
+    {{"kubelet-checkpoint"},
+     {"KUBELET_CHECKPOINT"},
+     "",
+     "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
+     "/c/checkpoint",
+     "/x",
+     "",
+     "c",
+     [](Settings& s) { s.kubelet.checkpoint = "/c/checkpoint"; }},
     {{"config-file"},
      {"CONFIG_FILE"},
      "",
@@ -344,6 +453,21 @@ const Row kAllRows[] = {
     {{"log_dir"}, {}, "", "", "/tmp", "x", "", "\x01", nothing},
     {{"vmodule"}, {}, "", "", "a=2", "x", "", "\x01", nothing},
     {{"log_backtrace_at"}, {}, "", "", "a:2", "x", "", "\x01", nothing},
+    {{"health-check"}, {}, "", "false", "true", "false", "", "x", nothing},
+    {{"query-kubelet"}, {}, "", "false", "true", "false", "", "x", nothing},
+    {{"kubelet-address"}, {}, "", "0.0.0.0", "1.2.3.4", "x", "", "\x01", nothing},
+    {{"kubelet-port"}, {}, "", "10250", "1", "2", "", "x", nothing},
+    {{"client-cert"}, {}, "", "", "/c", "x", "", "\x01", nothing},
+    {{"client-key"}, {}, "", "", "/k", "x", "", "\x01", nothing},
+    {{"timeout"}, {}, "", "10", "5", "6", "", "x", nothing},
+    {{"enable-container-gpu-metrics"}, {}, "", "false", "true", "false", "", "x", nothing},
+    {{"gpu-metrics-port"}, {}, "", "2112", "1", "2", "", "x", nothing},
+    {{"gpu-metrics-collection-interval"}, {}, "", "30000", "1", "2", "", "x", nothing},
+    {{"enable-health-monitoring"}, {}, "", "false", "true", "false", "", "x", nothing},
+    {{"gpu-config"}, {}, "", "/etc/nvidia/gpu_config.json", "/c", "x", "", "\x01", nothing},
+    {{"gpu-fraction-divisor-file"}, {}, "", "", "/c", "x", "", "\x01", nothing},
+    {{"host-vulkan-icd-path"}, {}, "", "", "/c", "x", "", "\x01", nothing},
+    {{"publish-driver-version"}, {}, "", "false", "true", "false", "", "x", nothing},
 };
 
 // "flags.plugin.x" with a value, as a file. JSON-like, so that lines stay one.
@@ -361,11 +485,13 @@ Settings expected(const Row& row) {
   return settings;
 }
 
-// -container-path cannot stand alone; it is tested by itself below.
+// -container-path cannot stand alone, and the value of -token is not kept; they
+// are tested by themselves below.
 TEST(LoadSettings, HasARowHereForEverySetting) {
   std::vector<std::string> titles;
   for (const Row& row : kAllRows) titles.push_back(title_of(row));
   titles.emplace_back("container-path");
+  titles.emplace_back("token");
   std::vector<std::string> table;
   for (const FlagSpec& flag : flag_table()) table.emplace_back(flag.title());
   EXPECT_THAT(titles, ::testing::UnorderedElementsAreArray(table));
@@ -511,6 +637,44 @@ TEST(LoadSettings, NamesTheKeyAndLineThatIsWrong) {
 TEST(LoadSettings, TellsOfAWrongKeyEvenWhenAFlagOverridesIt) {
   EXPECT_THAT(problem_of(load_file("flags: {migStrategy: mixd}\n", {"--mig-strategy=none"})),
               HasSubstr("unknown MIG strategy: mixd"));
+}
+
+TEST(LoadSettings, KeepsASecretNowhere) {
+  const auto loaded = load_flags({"-token=hush", "-token", "hush"});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  EXPECT_EQ(loaded->settings, default_settings());
+  EXPECT_EQ(find_setting(*loaded, "token")->origin, (Origin{OriginKind::kFlag, "--token"}));
+  EXPECT_THAT(effective_yaml(*loaded) + effective_json(*loaded), Not(HasSubstr("hush")));
+}
+
+TEST(LoadSettings, SaysWhatAFlagWithoutEffectWouldHaveDone) {
+  const auto loaded = load_flags({"--enable-container-gpu-metrics", "--enable-health-monitoring",
+                                  "-gpu-config=/etc/gpu.json", "--health-check", "-query-kubelet",
+                                  "-publish-driver-version=false", "-logtostderr"});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  EXPECT_THAT(loaded->notices,
+              UnorderedElementsAre(
+                  HasSubstr("--enable-container-gpu-metrics: without effect: this version has no"),
+                  HasSubstr("-gpu-config=/etc/gpu.json: without effect: the file is not read"),
+                  HasSubstr("-query-kubelet: without effect: this version asks neither")));
+}
+
+TEST(LoadSettings, TakesTheFolderOfTheSocketOrTheSocketButNotTwoDifferent) {
+  EXPECT_THAT(problem_of(load_flags({"-plugin-directory=/d", "--kubelet-socket=/k/kubelet.sock"})),
+              AllOf(StartsWith("-plugin-directory=/d: "), HasSubstr("/d/kubelet.sock"),
+                    HasSubstr("--kubelet-socket=/k/kubelet.sock names another")));
+  EXPECT_THAT(problem_of(load_flags({"-plugin-directory=/d", "--kubelet-socket="})),
+              HasSubstr("leave one of them out"));
+  const auto same = load_flags({"-plugin-directory=/d", "--kubelet-socket=/d/kubelet.sock"});
+  ASSERT_TRUE(same) << problem_of(same);
+  EXPECT_EQ(same->settings.kubelet.socket, "/d/kubelet.sock");
+}
+
+TEST(LoadSettings, CanDoWithoutTheKubeletsRecords) {
+  const auto loaded = load_flags({"--pod-resources-socket=", "--kubelet-checkpoint="});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  EXPECT_EQ(loaded->settings.kubelet.pod_resources_socket, "");
+  EXPECT_EQ(loaded->settings.kubelet.checkpoint, "");
 }
 
 TEST(LoadSettings, DoesNotMindAWrongVariableThatAFlagOverrides) {

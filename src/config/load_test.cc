@@ -216,12 +216,6 @@ TEST(LoadSettings, AnswersHelpAndVersionWhateverElseIsWrong) {
   EXPECT_TRUE(load_settings(Sources{{"--version", "--config-file=/nowhere"}, {}})->wants_version);
 }
 
-TEST(LoadSettings, SaysThatMpsRootHasNoEffect) {
-  EXPECT_THAT(load_flags({"--mps-root=/run/nvidia/mps"})->notices,
-              ElementsAre(HasSubstr("no MPS yet")));
-  EXPECT_THAT(load_flags({})->notices, IsEmpty());
-}
-
 TEST(Version, IsV1OrNotGiven) {
   for (const char* file :
        {"", "{}", "version:\n", "version: ''\n", "version: v1\n", "{\"version\": \"v1\"}",

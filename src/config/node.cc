@@ -30,7 +30,7 @@ std::size_t skip_digits(std::string_view& text) {
   return end;
 }
 
-bool is_integer(std::string_view text) {
+bool is_numeral(std::string_view text) {
   const std::string_view digits = without_sign(text);
   return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -62,7 +62,7 @@ bool is_odd_number(std::string_view text) {
 ScalarKind scalar_kind(const ConfigNode& scalar) {
   if (scalar.quoted) return ScalarKind::kText;
   if (is_in(kTrue, scalar.text) || is_in(kFalse, scalar.text)) return ScalarKind::kBool;
-  if (is_integer(scalar.text)) return ScalarKind::kInteger;
+  if (is_numeral(scalar.text)) return ScalarKind::kInteger;
   return is_odd_number(scalar.text) ? ScalarKind::kFloat : ScalarKind::kText;
 }
 
@@ -89,6 +89,21 @@ const ConfigNode* find_item(const ConfigNode& map, std::string_view key) {
     if (map.keys[i].text == key) return &map.items[i];
   }
   return nullptr;
+}
+
+const ConfigNode* given_item(const ConfigNode& map, std::string_view key) {
+  const ConfigNode* item = find_item(map, key);
+  return item == nullptr || item->kind == NodeKind::kNull ? nullptr : item;
+}
+
+bool is_text(const ConfigNode& node) {
+  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kText;
+}
+bool is_integer(const ConfigNode& node) {
+  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kInteger;
+}
+bool is_bool(const ConfigNode& node) {
+  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kBool;
 }
 
 unsigned key_line(const ConfigNode& map, std::string_view key) {

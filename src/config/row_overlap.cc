@@ -7,16 +7,17 @@
 
 namespace tranche {
 
-std::optional<unsigned> RowOverlap::add(const Replication& row, unsigned line) {
-  Seen& seen = seen_[row.resource];
+std::optional<unsigned> RowOverlap::add(const std::string& kind, const DeviceSelection& devices,
+                                        unsigned line) {
+  Seen& seen = seen_[kind];
   std::optional<unsigned> other = seen.all;
-  if (std::holds_alternative<AllDevices>(row.devices)) {
+  if (std::holds_alternative<AllDevices>(devices)) {
     if (!other) other = seen.any;
     seen.all = line;
-  } else if (const auto* first = std::get_if<FirstDevices>(&row.devices)) {
+  } else if (const auto* first = std::get_if<FirstDevices>(&devices)) {
     const auto found = add_first(seen, first->count, line);
     if (!other) other = found;
-  } else if (const auto* list = std::get_if<std::vector<DeviceRef>>(&row.devices)) {
+  } else if (const auto* list = std::get_if<std::vector<DeviceRef>>(&devices)) {
     const auto found = add_list(seen, *list, line);
     if (!other) other = found;
   }

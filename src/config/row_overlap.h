@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether two rows of sharing.timeSlicing.resources are sure to select the same
-// device. Only what can be known without the node's GPUs is claimed: an index
-// and a uuid may be one device or two, and that is left to the catalog.
-// Pure; the time is n log n in the number of devices.
+// Whether two rows of one kind (the same resource, the same conditions) are
+// sure to select the same device. Only what can be known without the node's GPUs is claimed: an
+// index and a uuid may be one device or two, and that is left to the catalog. Pure; the time is n
+// log n in the number of devices.
 #pragma once
 
 #include <climits>
@@ -17,8 +17,10 @@ namespace tranche {
 
 class RowOverlap {
  public:
-  // Adds a row, and says the line of an earlier one that it overlaps with.
-  std::optional<unsigned> add(const Replication& row, unsigned line);
+  // Adds a row, and says the line of an earlier one of its kind that it
+  // overlaps with.
+  std::optional<unsigned> add(const std::string& kind, const DeviceSelection& devices,
+                              unsigned line);
 
  private:
   struct Seen {
@@ -35,7 +37,7 @@ class RowOverlap {
   static std::optional<unsigned> add_list(Seen& seen, const std::vector<DeviceRef>& devices,
                                           unsigned line);
 
-  std::map<ResourceName, Seen> seen_;
+  std::map<std::string, Seen> seen_;
 };
 
 }  // namespace tranche

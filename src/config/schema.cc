@@ -80,10 +80,99 @@ constexpr KeySpec kStructure[] = {
      .kind = kNumber,
      .help = "How often each is offered: 1 to 1000000. Required."},
     {.path = "sharing.mps",
-     .kind = kRefused,
-     .help = "Refused: this version has no MPS yet. Use sharing.timeSlicing."},
+     .kind = kSection,
+     .help = "Replicas whose users go through MPS, each held to its part of the memory. With rows "
+             "in both sections those of timeSlicing have no effect, as in NVIDIA's plugin."},
+    {.path = "sharing.mps.renameByDefault",
+     .kind = kBool,
+     .fallback = "false",
+     .help = "Whether a row without rename gets <name>.shared."},
+    {.path = "sharing.mps.failRequestsGreaterThanOne",
+     .kind = kBool,
+     .fallback = "true",
+     .help = "Whether a container that asks for more than one replica is refused."},
+    {.path = "sharing.mps.resources",
+     .kind = kRows,
+     .help = "What is replicated. At least one row; no device in two rows."},
+    {.path = "sharing.mps.resources[].name",
+     .help = "Resource whose devices are replicated. Required."},
+    {.path = "sharing.mps.resources[].rename",
+     .fallback = "the name",
+     .help = "What the replicas are called instead."},
+    {.path = "sharing.mps.resources[].devices",
+     .kind = kDevices,
+     .fallback = "all",
+     .help = "Which devices: all; a number, for the first so many; or a list of indexes (0), MIG "
+             "indexes (\"0:1\") and uuids (GPU-..., MIG-...)."},
+    {.path = "sharing.mps.resources[].replicas",
+     .kind = kNumber,
+     .help = "How often each is offered: 1 to 1000000. Required."},
     {.path = "imex", .kind = kSection, .help = "IMEX channels for containers."},
     {.path = "tranche", .kind = kSection, .help = "Settings that NVIDIA's plugin does not have."},
+    {.path = "tranche.mps", .kind = kSection, .help = "How containers reach MPS."},
+    {.path = "tranche.policies",
+     .kind = kRows,
+     .help = "Which devices are offered how: a device is offered by each row that it fits. Those "
+             "that fit none are offered as the rest of the file says. Rows take the place of the "
+             "profile's own."},
+    {.path = "tranche.policies[].resource",
+     .help = "Name of the resource. Without a domain it gets nvidia.com/. Rows of one name must "
+             "offer on the same terms. Required."},
+    {.path = "tranche.policies[].devices",
+     .kind = kDevices,
+     .fallback = "all",
+     .help = "Which devices: all; a number, for the first so many; or a list of indexes (0), MIG "
+             "indexes (\"0:1\") and uuids (GPU-..., MIG-...)."},
+    {.path = "tranche.policies[].model",
+     .fallback = "any",
+     .help = "Only GPUs of this model, with * for any text: \"*A100*\"."},
+    {.path = "tranche.policies[].migProfile",
+     .help = "MIG devices of this profile, with * for any text: \"1g.*\". A row without it is for "
+             "GPUs that are not cut."},
+    {.path = "tranche.policies[].share",
+     .fallback = "whole",
+     .help = "How a device is cut. whole: one share. replicas: so many that say nothing of size. "
+             "memory: one for each unit of its memory."},
+    {.path = "tranche.policies[].replicas",
+     .kind = kNumber,
+     .help = "How often each device is offered: 1 to 1000000. Required for replicas."},
+    {.path = "tranche.policies[].memory",
+     .kind = kMemory,
+     .fallback = "the device's memory divided by its replicas",
+     .help = "Memory that one replica covers."},
+    {.path = "tranche.policies[].unit",
+     .kind = kMemory,
+     .fallback = "GiB",
+     .help = "Memory that is counted as one: GiB, MiB, any size such as 256MiB, or auto for the "
+             "smallest that the kubelet can take. For memory."},
+    {.path = "tranche.policies[].offer",
+     .fallback = "sum",
+     .help = "How many free units the scheduler is shown. sum: all; a pod can fit the sum and no "
+             "GPU, and is refused then. largest-block: no more than the GPU with the most has "
+             "free. For memory."},
+    {.path = "tranche.policies[].placement",
+     .fallback = "spread for replicas, pack for memory",
+     .help =
+         "Which free shares a container gets. spread: on as many different GPUs as there are "
+         "shares. pack: on as few GPUs as will do. distributed, packed: each from the GPU with "
+         "the fewest or the most taken, as in NVIDIA's plugin. The units of a memory resource "
+         "always come from one GPU: the emptiest (spread) or the fullest that has room (pack)."},
+    {.path = "tranche.policies[].distinctGpus",
+     .kind = kBool,
+     .fallback = "false",
+     .help = "Whether a container whose shares cannot all be on different GPUs is refused."},
+    {.path = "tranche.policies[].failRequestsGreaterThanOne",
+     .kind = kBool,
+     .fallback = "false",
+     .help = "Whether a container that asks for more than one share is refused."},
+    {.path = "tranche.policies[].dialect",
+     .fallback = "nvidia",
+     .help = "Whose variables and mounts a container gets: nvidia, deepomatic, gcp or gpushare "
+             "(for memory only)."},
+    {.path = "tranche.policies[].enforcement",
+     .fallback = "auto",
+     .help = "What must hold a container to its share: driver, mps-exclusive, mps or none. Where "
+             "the node cannot, the resource is not offered. auto: whatever the node has."},
 };
 
 }  // namespace
@@ -128,7 +217,7 @@ std::string_view expected(KeyKind kind) {
     case KeyKind::kTextList: return "text or a list of texts";
     case KeyKind::kNumberList: return "a list of whole numbers";
     case KeyKind::kDevices: return "all, a number or a list of devices";
-    case KeyKind::kRefused: return "nothing";
+    case KeyKind::kMemory: return "a size with its unit, such as 4GiB";
   }
   return "";
 }

@@ -24,7 +24,7 @@ enum class KeyKind {
   kTextList,     // one text or a list
   kNumberList,
   kDevices,  // all, a count, or a list of devices
-  kRefused,  // known, but this version does not have it
+  kMemory,   // a size with its unit
 };
 
 enum class KeyOwner {

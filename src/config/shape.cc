@@ -30,16 +30,6 @@ struct Place {
   }
 };
 
-bool is_integer(const ConfigNode& node) {
-  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kInteger;
-}
-bool is_text(const ConfigNode& node) {
-  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kText;
-}
-bool is_bool(const ConfigNode& node) {
-  return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kBool;
-}
-
 bool is_any_duration(const ConfigNode& node) {
   if (node.kind != NodeKind::kScalar) return false;
   const ScalarKind kind = scalar_kind(node);
@@ -57,6 +47,7 @@ bool fits(KeyKind kind, const ConfigNode& node) {
     case KeyKind::kBool: return is_bool(node);
     case KeyKind::kNumber: return is_integer(node);
     case KeyKind::kText:
+    case KeyKind::kMemory:
     case KeyKind::kDuration: return is_text(node);
     case KeyKind::kAnyDuration: return is_any_duration(node);
     case KeyKind::kTextList:
@@ -64,8 +55,7 @@ bool fits(KeyKind kind, const ConfigNode& node) {
              (node.kind == NodeKind::kList && std::ranges::all_of(node.items, text_or_integer));
     case KeyKind::kNumberList:
       return node.kind == NodeKind::kList && std::ranges::all_of(node.items, is_integer);
-    case KeyKind::kDevices:
-    case KeyKind::kRefused: return true;  // judged by the reader
+    case KeyKind::kDevices: return true;  // judged by the reader
   }
   return false;
 }

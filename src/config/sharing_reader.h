@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sections of the file that are more than single values: `resources` and
-// `sharing`. The file's form has been checked before (shape.h); what did not
+// The sections of the file that are more than single values: `resources`,
+// `sharing` and `tranche.policies`. The file's form has been checked before (shape.h); what did not
 // fit there is passed over here. Pure.
 #pragma once
 
@@ -9,6 +9,8 @@
 
 #include "config/document.h"
 #include "config/file_problems.h"
+#include "config/policy_reader.h"
+#include "config/replication_reader.h"
 #include "sharing/policy.h"
 
 namespace tranche {
@@ -20,10 +22,8 @@ struct SharingSections {
   std::vector<unsigned> gpu_name_lines;
   std::vector<NameRule> mig_names;
   std::vector<unsigned> mig_name_lines;
-  std::vector<Replication> replications;
-  std::vector<unsigned> replication_lines;
-  bool fail_requests_greater_than_one = false;
-  unsigned fail_requests_line = 0;  // 0: not given
+  ReplicatedSection replicated;
+  PolicySection policies;
 };
 
 SharingSections read_sharing(const ConfigNode& root, FileProblems& problems);

@@ -269,17 +269,6 @@ TEST(Notices, TellWhatNvidiasPluginIgnores) {
                   StartsWith("config.yaml:7: sharing.timeSlicing.resources[0].rename: honoured")));
 }
 
-TEST(Mps, IsRefusedWithWhatToUseInstead) {
-  for (const char* mps :
-       {"{}", "{resources: [{name: gpu, replicas: 2}]}", "[]", "5", "{bogus: 1}"}) {
-    EXPECT_THAT(problem_of(load_file(std::string("sharing:\n  mps: ") + mps + "\n")),
-                AllOf(StartsWith("config.yaml:2: sharing.mps: this version has no MPS yet"),
-                      HasSubstr("use sharing.timeSlicing")))
-        << mps;
-  }
-  EXPECT_TRUE(load_file("sharing: {mps: null}\n"));
-}
-
 TEST(DeviceListStrategy, IsOneTextOrAList) {
   const auto strategy = [](const std::string& value) {
     return load_file("flags: {plugin: {deviceListStrategy: " + value + "}}\n");

@@ -29,6 +29,15 @@ inline Result<Loaded> load_variables(const std::map<std::string, std::string>& e
   return load_settings(Sources{{}, environment}, std::nullopt);
 }
 
+// As the program of this name, without a file.
+inline Result<Loaded> load_as(const std::string& program,
+                              const std::vector<std::string>& arguments = {},
+                              const std::map<std::string, std::string>& environment = {}) {
+  return load_settings(
+      Sources{.arguments = arguments, .environment = environment, .program = program},
+      std::nullopt);
+}
+
 // The message of what must be an error; "loaded" when it is none.
 inline std::string problem_of(const Result<Loaded>& loaded) {
   return loaded ? "loaded" : loaded.error().message;

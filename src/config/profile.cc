@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+#include "config/memory_size.h"
+#include "config/row_fields.h"
+
+namespace tranche {
+namespace {
+
+struct Program {
+  std::string_view name;
+  std::string_view profile;
+};
+constexpr std::array kPrograms = {
+    Program{"nvidia-device-plugin", "nvidia"},
+    Program{"deepomatic-shared-gpu-gcp-k8s-device-plugin", "deepomatic"},
+    Program{"nvidia-gpu-device-plugin", "gcp"},
+    Program{"gpushare-device-plugin-v2", "gpushare"},
+};
+
+struct Default {
+  std::string_view profile;
+  std::string_view setting;
+  std::string_view value;
+  bool without_runtime;  // only where containers do without NVIDIA's runtime
+};
+// The originals wait for a driver that is not there; so do we in their place.
+constexpr std::array kDefaults = {
+    Default{"deepomatic", "fail-on-init-error", "false", false},
+    Default{"deepomatic", "host-path", "/home/kubernetes/bin/nvidia", true},
+    Default{"deepomatic", "plugin-directory", "/device-plugin", true},
+    Default{"deepomatic", "pass-device-specs", "true", true},
+    Default{"gcp", "fail-on-init-error", "false", false},
+    Default{"gcp", "host-path", "/home/kubernetes/bin/nvidia", false},
+    Default{"gcp", "plugin-directory", "/device-plugin", false},
+    Default{"gcp", "pass-device-specs", "true", false},
+    Default{"gpushare", "fail-on-init-error", "false", false},
+};
+
+constexpr std::string_view kSharedGpu = "deepomatic.com/shared-gpu";
+constexpr std::string_view kGpuMemory = "aliyun.com/gpu-mem";
+constexpr std::string_view kGpu = "nvidia.com/gpu";
+
+bool is_given(const Setting& setting) { return setting.origin.kind != OriginKind::kDefault; }
+
+class Offerer {
+ public:
+  explicit Offerer(const Resolved& resolved)
+      : from_(resolved),
+        profile_(resolved.text("profile")),
+        factor_(resolved.at("gpu-duplication-factor")) {
+    made_.origin = {OriginKind::kDefault, "default (profile " + profile_ + ")"};
+  }
+
+  ProfileOffer offer(bool is_replaced) {
+    make();
+    note_idle(is_replaced);
+    if (is_replaced) made_.policy.reset();
+    return std::move(made_);
+  }
+
+ private:
+  void make() {
+    if (profile_ == "deepomatic" || (profile_ == "nvidia" && is_given(factor_))) make_shared_gpus();
+    if (profile_ == "gcp") {
+      made_.policy = ResourcePolicy{.resource = ResourceName(std::string(kGpu))};
+      made_.policy->terms.dialect = Dialect::kGcp;
+    }
+    if (profile_ == "gpushare") make_gpu_memory();
+    const bool shares = made_.policy && made_.policy->terms.form != ShareForm::kWhole;
+    if (shares && wants_mps()) made_.policy->terms.demanded = Rung::kMps;
+  }
+
+  bool wants_mps() const { return from_.truth("mps") || !from_.text("mps-pipe").empty(); }
+
+  // A container on a node without NVIDIA's runtime is told as the first plugin
+  // did, by device nodes and a mount of the driver's files; on one that has it,
+  // as the second did, by NVIDIA's variables.
+  void make_shared_gpus() {
+    const auto* factor = std::get_if<unsigned>(&factor_.value);
+    const unsigned replicas = factor == nullptr ? 0 : *factor;
+    if (replicas < 1 || replicas > kMostReplicas) {
+      made_.problems.push_back(where(factor_) + ": number of replicas must be from 1 to 1000000");
+      return;
+    }
+    const bool by_runtime =
+        profile_ == "deepomatic" ? is_of_second_plugin(factor_) : from_.text("host-path").empty();
+    made_.policy =
+        ResourcePolicy{.resource = ResourceName(std::string(kSharedGpu)),
+                       .terms = {.form = ShareForm::kReplicas,
+                                 .placement = SharePlacement::kSpread,
+                                 .dialect = by_runtime ? Dialect::kNvidia : Dialect::kDeepomatic},
+                       .replicas = replicas};
+    if (is_given(factor_)) made_.origin = factor_.origin;
+  }
+
+  void make_gpu_memory() {
+    made_.policy = ResourcePolicy{.resource = ResourceName(std::string(kGpuMemory)),
+                                  .terms = {.form = ShareForm::kMemory,
+                                            .placement = SharePlacement::kPack,
+                                            .dialect = Dialect::kGpushare}};
+    const std::string& text = from_.text("memory-unit");
+    if (text == "auto") return;
+    const Result<std::uint64_t> unit = parse_memory_unit(text);
+    if (!unit) return;  // complained about below
+    made_.policy->unit = *unit;
+  }
+
+  void note_idle(bool is_replaced) {
+    const std::string& unit = from_.text("memory-unit");
+    if (const auto read = parse_memory_unit(unit); unit != "auto" && !read) {
+      made_.problems.push_back(where(from_.at("memory-unit")) + ": " + read.error().message +
+                               " (or auto)");
+    }
+    const std::string why = is_replaced ? "tranche.policies in the file says what is offered"
+                                        : "the profile " + profile_ + " has no use for it";
+    const auto note = [&](const Setting& setting, bool has_effect) {
+      if (!is_given(setting) || (has_effect && !is_replaced)) return;
+      made_.notices.push_back(where(setting) + ": without effect: " + why);
+    };
+    note(factor_, profile_ == "deepomatic" || profile_ == "nvidia");
+    note(from_.at("memory-unit"), profile_ == "gpushare");
+    const bool shares = made_.policy && made_.policy->terms.form != ShareForm::kWhole;
+    if (from_.truth("mps")) note(from_.at("mps"), shares);
+  }
+
+  const Resolved& from_;
+  const std::string profile_;
+  const Setting& factor_;
+  ProfileOffer made_;
+};
+
+}  // namespace
+
+std::optional<std::string_view> profile_of_program(std::string_view program) {
+  const std::size_t slash = program.rfind('/');
+  if (slash != program.npos) program.remove_prefix(slash + 1);
+  const auto* found = std::ranges::find(kPrograms, program, &Program::name);
+  if (found == kPrograms.end()) return std::nullopt;
+  return found->profile;
+}
+
+std::optional<std::string_view> profile_default(std::string_view profile, std::string_view setting,
+                                                bool by_runtime) {
+  for (const Default& row : kDefaults) {
+    if (row.profile != profile || row.setting != setting) continue;
+    if (!row.without_runtime || !by_runtime) return row.value;
+  }
+  return std::nullopt;
+}
+
+bool is_of_second_plugin(const Setting& factor) {
+  return factor.origin.kind == OriginKind::kEnvironment &&
+         factor.origin.text == "DP_NUMBER_CONTAINERS_PER_GPU";
+}
+
+ProfileOffer profile_offer(const Resolved& resolved, bool is_replaced) {
+  return Offerer(resolved).offer(is_replaced);
+}
+
+}  // namespace tranche
