@@ -22,6 +22,14 @@ REACHED_BY = {
     "--mig-strategy": ("migStrategy", "mixed", "mixed"),
     "--exclude-devices": ("excludeDevices", [3, "07:00.0", "*T4*"], "3,07:00.0,*T4*"),
     "--shared-devices-allocation-policy": ("sharedDevicesAllocationPolicy", "packed", "packed"),
+    "--profile": ("profile", "gpushare", "gpushare"),
+    "--gpu-duplication-factor": ("gpuDuplicationFactor", 8, "8"),
+    "--memory-unit": ("memoryUnit", "256MiB", "256MiB"),
+    "--mps": ("mps.enabled", True, "true"),
+    "--mps-pipe": ("mps.pipe", "/root/nvidia-mps", "/root/nvidia-mps"),
+    "--mps-daemons": ("mps.daemons", "outside", "outside"),
+    "--mps-dir": ("mps.dir", "/run/mps", "/run/mps"),
+    "--mps-shared-memory": ("mps.sharedMemory", True, "true"),
     "--mps-root": ("mps.root", "/run/nvidia/mps", "/run/nvidia/mps"),
     "--device-list-strategy": ("deviceListStrategy", ["envvar", "cdi-cri"], "envvar,cdi-cri"),
     "--device-id-strategy": ("deviceIDStrategy", "index", "index"),
@@ -50,6 +58,9 @@ REACHED_BY = {
     "DP_ENABLE_HEALTHCHECKS": ("enableHealthchecks", "all", "all"),
     "--config-file": ("configFile", "/mine/config.yaml", "/mine/config.yaml"),
     "--kubelet-socket": ("kubeletSocket", "/plugins/kubelet.sock", "/plugins/kubelet.sock"),
+    "--plugin-directory": ("pluginDirectory", "/device-plugin", "/device-plugin"),
+    "--pod-resources-socket": ("podResourcesSocket", "/p/kubelet.sock", "/p/kubelet.sock"),
+    "--kubelet-checkpoint": ("kubeletCheckpoint", "/c/checkpoint", "/c/checkpoint"),
     "--state-dir": ("stateDir", "/var/lib/tranche", "/var/lib/tranche"),
     "--log-format": ("logFormat", "json", "json"),
     "--v": ("verbosity", 4, "--v=4"),  # has no variable
@@ -127,8 +138,9 @@ class Flags(unittest.TestCase):
         values = {}
         for key, value, _ in REACHED_BY.values():
             values = merged(values, nested(key, value))
+        del values["pluginDirectory"]  # not together with kubeletSocket
         self.assertEqual(len(environment(render(values))),
-                         len(REACHED_BY) - 1 + len({"NVIDIA_MIG_MONITOR_DEVICES"}))
+                         len(REACHED_BY) - 2 + len({"NVIDIA_MIG_MONITOR_DEVICES"}))
 
 
 class Chart(unittest.TestCase):
@@ -223,15 +235,28 @@ class Security(unittest.TestCase):
 
 
 class Mounts(unittest.TestCase):
-    def test_default_mounts_nothing_but_the_kubelets_folder(self):
+    def test_default_mounts_nothing_but_the_kubelets_folders(self):
         rendered = render()
-        self.assertEqual(rendered.count("mountPath:"), 1)
+        self.assertEqual(rendered.count("mountPath:"), 2)
         self.assertIn("mountPath: /var/lib/kubelet/device-plugins\n", rendered)
+        self.assertIn("mountPath: /var/lib/kubelet/pod-resources\n              readOnly: true\n",
+                      rendered)
+
+    def test_profile_has_its_folders(self):
+        for values in ({"profile": "deepomatic"}, {"profile": "gcp"},
+                       {"config": {"map": {"a": "tranche: {profile: gcp}"}}}):
+            with self.subTest(values=values):
+                rendered = render(values)
+                self.assertIn("mountPath: /device-plugin\n", rendered)
+                self.assertIn("path: /var/lib/kubelet/device-plugins\n", rendered)
+                self.assertIn("mountPath: /home/kubernetes/bin/nvidia\n", rendered)
+        self.assertIn("mountPath: /p\n", render({"profile": "gcp", "pluginDirectory": "/p"}))
 
     def test_kubelet_may_have_another_root(self):
         rendered = render({"kubeletRootDir": "/var/lib/k0s/kubelet"})
         self.assertIn("path: /var/lib/k0s/kubelet/device-plugins\n", rendered)
         self.assertIn("mountPath: /var/lib/kubelet/device-plugins\n", rendered)
+        self.assertIn("path: /var/lib/k0s/kubelet/pod-resources\n", rendered)
 
     def test_cdi_strategy_brings_its_folder_and_the_driver(self):
         config = {"map": {"a": "flags: {plugin: {deviceListStrategy: cdi-cri}}"}}
@@ -277,6 +302,56 @@ class Mounts(unittest.TestCase):
         self.assertEqual(environment(rendered)["CONFIG_FILE"], "/etc/tranche/b")
 
 
+def of_file(text):
+    return {"config": {"map": {"a": text}}}
+
+
+class Mps(unittest.TestCase):
+    SHARED = of_file("sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}")
+
+    def test_daemons_of_ours_bring_what_they_need(self):
+        policy = "{resource: a, share: memory, enforcement: mps-exclusive}"
+        for values in (self.SHARED,
+                       of_file(f"tranche: {{policies: [{{resource: b}}, {policy}]}}"),
+                       of_file("tranche: {mps: {daemons: per-node}}"),
+                       {"profile": "deepomatic", "mps": {"enabled": True}},
+                       {"mps": {"daemons": "per-gpu"}},
+                       {"config": {"name": "unseen", "default": "a"},
+                        "mps": {"daemons": "per-gpu"}}):
+            with self.subTest(values=values):
+                rendered = render(values)
+                self.assertIn("hostPID: true\n", rendered)
+                self.assertIn("privileged: true\n", rendered)
+                self.assertIn("mountPath: /run/tranche/mps\n", rendered)
+                self.assertIn("path: /run/tranche/mps\n", rendered)
+                self.assertIn("mountPath: /driver-root\n", rendered)
+
+    def test_their_folder_is_the_same_on_the_host(self):
+        for values in ({"mps": {"daemons": "per-gpu", "dir": "/m"}},
+                       of_file("tranche: {mps: {daemons: per-gpu, directory: /m}}")):
+            rendered = render(values)
+            self.assertIn("mountPath: /m\n", rendered)
+            self.assertIn("path: /m\n", rendered)
+
+    def test_daemons_of_others_need_nothing(self):
+        for values in ({}, {"mps": {"root": "/r"}}, {"mps": {"pipe": "/p"}},
+                       {"profile": "gpushare", "mps": {"enabled": True}},
+                       merged(self.SHARED, {"mps": {"pipe": "/p"}}),
+                       merged(self.SHARED, {"mps": {"root": "/r"}}),
+                       of_file("tranche: {policies: [{resource: a, enforcement: none}]}")):
+            with self.subTest(values=values):
+                rendered = render(values)
+                self.assertNotIn("hostPID", rendered)
+                self.assertNotIn("privileged", rendered)
+                self.assertNotIn("/run/tranche/mps", rendered)
+
+    def test_nvidias_daemons_are_seen_where_its_chart_has_them(self):
+        rendered = render(merged(self.SHARED, {"mps": {"root": "/r"}}))
+        self.assertIn("mountPath: /mps\n              readOnly: true\n", rendered)
+        self.assertIn("path: /r\n", rendered)
+        self.assertNotIn("mountPath: /mps", render({"mps": {"root": "/r"}}))
+
+
 class NvidiasValues(unittest.TestCase):
     # The defaults of its chart, v0.20, but for the image.
     DEFAULTS = {
@@ -302,7 +377,8 @@ class NvidiasValues(unittest.TestCase):
     REFUSED = (
         ({"gfd": {"enabled": True}}, "Install NVIDIA's gpu-feature-discovery"),
         ({"nfd": {"enabled": True}}, "Install it by its own chart"),
-        ({"mps": {"enabled": True}}, "Use time slicing"),
+        ({"mps": {"pipe": "/p", "daemons": "per-gpu"}}, "that somebody else runs"),
+        ({"kubeletSocket": "/k/s", "pluginDirectory": "/k"}, "Keep one"),
         ({"devicePlugin": {"enabled": False}}, "Uninstall the release"),
         ({"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}}, "Leave out image.reposito"),
         ({"deviceDiscoveryStrategy": "tegra"}, "keep NVIDIA's plugin on Tegra"),
@@ -310,7 +386,6 @@ class NvidiasValues(unittest.TestCase):
         ({"config": {"map": {"a": ""}, "name": "b"}}, "Keep one"),
         ({"config": {"map": {"a": ""}, "default": "b"}}, "but config.map has a"),
         ({"config": {"map": {"a": "x: ["}}}, "config.map.a is no YAML"),
-        ({"config": {"map": {"a": "sharing: {mps: {resources: []}}"}}}, "Use sharing.timeSlicing"),
         ({"config": {"name": "a"}}, "config.name needs config.default"),
         ({"config": {"default": "a"}}, "neither config.map nor config.name"),
         ({"config": {"fallbackStrategies": ["empty"]}}, "empty is not served"),

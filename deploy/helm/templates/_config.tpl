@@ -41,14 +41,39 @@
 {{- $mig := .Values.migStrategy | default $flags.migStrategy | default "none" -}}
 {{- /* A ConfigMap that cannot be seen may ask for MIG. */ -}}
 {{- $hidden := and .Values.config.name (not .Values.migStrategy) -}}
-{{- $kubelet := "/var/lib/kubelet/device-plugins" -}}
+{{- $profile := .Values.profile | default $own.profile | default "nvidia" -}}
+{{- $byGoogle := has $profile (list "deepomatic" "gcp") -}}
+{{- $kubelet := $byGoogle | ternary "/device-plugin" "/var/lib/kubelet/device-plugins" -}}
+{{- $daemons := include "tranche.mpsDaemons" (dict "values" .Values "file" $file) -}}
+{{- $ownDaemons := has $daemons (list "per-gpu" "per-node") -}}
 cdi: {{ $cdi }}
 cdiDir: {{ .Values.cdi.dir | default "/var/run/cdi" | quote }}
-{{- if and (ne $place "/") (or $driverRoot $cdi .Values.privileged) }}
+{{- if and (ne $place "/") (or $driverRoot $cdi .Values.privileged $ownDaemons) }}
 driverRoot: {{ $driverRoot | default "/" | quote }}
 {{- end }}
 driverRootPlace: {{ $place | quote }}
-hostPath: {{ .Values.hostPath | default $own.hostPath | default "" | quote }}
+hostPath: {{ .Values.hostPath | default $own.hostPath | default ($byGoogle | ternary "/home/kubernetes/bin/nvidia" "") | quote }}
 mig: {{ or (ne $mig "none") (not (empty $hidden)) }}
-kubeletFolder: {{ .Values.kubeletSocket | default (printf "%s/kubelet.sock" $kubelet) | dir | quote }}
+kubeletFolder: {{ .Values.kubeletSocket | default (printf "%s/kubelet.sock" (.Values.pluginDirectory | default $kubelet)) | dir | quote }}
+podResourcesFolder: {{ .Values.podResourcesSocket | default "/var/lib/kubelet/pod-resources/kubelet.sock" | dir | quote }}
+mpsDir: {{ $ownDaemons | ternary (.Values.mps.dir | default ($own.mps).directory | default "/run/tranche/mps") "" | quote }}
+mpsRoot: {{ eq $daemons "nvidia" | ternary (.Values.mps.root | default $flags.mpsRoot) "" | quote }}
+{{- end -}}
+
+{{/* Who runs the MPS daemons, as the program decides it; empty: nothing asks for MPS. */}}
+{{- define "tranche.mpsDaemons" -}}
+{{- $mps := .values.mps -}}
+{{- $own := .file.tranche | default dict -}}
+{{- $chosen := $mps.daemons | default ($own.mps).daemons -}}
+{{- $asked := or $mps.enabled $chosen (.file.sharing).mps -}}
+{{- range $own.policies -}}
+{{- if hasPrefix "mps" (toString .enforcement) -}}{{- $asked = true -}}{{- end -}}
+{{- end -}}
+{{- $profile := .values.profile | default $own.profile -}}
+{{- $usual := "per-gpu" -}}
+{{- if or $mps.root (.file.flags).mpsRoot -}}{{- $usual = "nvidia" -}}
+{{- else if and $mps.enabled (eq (toString $profile) "gpushare") -}}{{- $usual = "outside" -}}
+{{- end -}}
+{{- if or $mps.pipe ($own.mps).pipe -}}{{- $usual = "outside" -}}{{- end -}}
+{{- if $asked -}}{{- $chosen | default $usual -}}{{- end -}}
 {{- end -}}

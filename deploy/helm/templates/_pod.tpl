@@ -2,7 +2,7 @@
 {{- $facts := include "tranche.facts" . | fromYaml -}}
 {{- if .Values.securityContext -}}
 {{- toYaml .Values.securityContext -}}
-{{- else if or .Values.privileged .Values.compatWithCPUManager -}}
+{{- else if or .Values.privileged .Values.compatWithCPUManager $facts.mpsDir -}}
 privileged: true
 readOnlyRootFilesystem: true
 runAsUser: 0
@@ -29,6 +29,19 @@ seccompProfile:
 {{- $facts := include "tranche.facts" . | fromYaml -}}
 - name: device-plugins
   mountPath: {{ $facts.kubeletFolder }}
+- name: pod-resources
+  mountPath: {{ $facts.podResourcesFolder }}
+  readOnly: true
+{{- with $facts.mpsDir }}
+- name: mps
+  mountPath: {{ . }}
+{{- end }}
+{{- /* Where NVIDIA's chart has it. */}}
+{{- if $facts.mpsRoot }}
+- name: mps-root
+  mountPath: /mps
+  readOnly: true
+{{- end }}
 {{- if $facts.cdi }}
 - name: cdi
   mountPath: {{ $facts.cdiDir }}
@@ -72,6 +85,22 @@ seccompProfile:
   hostPath:
     path: {{ .Values.kubeletRootDir | trimSuffix "/" }}/device-plugins
     type: Directory
+- name: pod-resources
+  hostPath:
+    path: {{ .Values.kubeletRootDir | trimSuffix "/" }}/pod-resources
+    type: DirectoryOrCreate
+{{- with $facts.mpsDir }}
+- name: mps
+  hostPath:
+    path: {{ . }}
+    type: DirectoryOrCreate
+{{- end }}
+{{- with $facts.mpsRoot }}
+- name: mps-root
+  hostPath:
+    path: {{ . }}
+    type: DirectoryOrCreate
+{{- end }}
 {{- if $facts.cdi }}
 - name: cdi
   hostPath:

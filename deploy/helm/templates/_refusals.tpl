@@ -14,9 +14,6 @@
 {{- if ($v.nfd).enabled -}}
 {{- fail "nfd.enabled: node feature discovery is not part of this chart. Install it by its own chart and leave nfd.enabled out here." -}}
 {{- end -}}
-{{- if ($v.mps).enabled -}}
-{{- fail "mps.enabled: this version has no MPS. Use time slicing (sharing.timeSlicing in config.map), or stay with NVIDIA's plugin on these nodes." -}}
-{{- end -}}
 {{- if eq (toString ($v.devicePlugin).enabled) "false" -}}
 {{- fail "devicePlugin.enabled=false: this chart is the device plugin and nothing else. Uninstall the release, or keep it off nodes with nodeSelector." -}}
 {{- end -}}
@@ -54,10 +51,6 @@
 {{- fail (printf "config.fallbackStrategies: %s is not served, because no configuration is chosen by node label. Leave it out and say which one with config.map, or config.name and config.default." $strategy) -}}
 {{- end -}}
 {{- end -}}
-{{- $file := include "tranche.inlineConfig" . | fromYaml -}}
-{{- if ($file.sharing).mps -}}
-{{- fail "config.map has sharing.mps, which this version does not have. Use sharing.timeSlicing." -}}
-{{- end -}}
 {{- end -}}
 
 {{/* Values that cannot go together. */}}
@@ -65,6 +58,12 @@
 {{- $facts := include "tranche.facts" . | fromYaml -}}
 {{- if and .Values.containerPath (not $facts.hostPath) -}}
 {{- fail "containerPath is where containers find the folder of hostPath; give both." -}}
+{{- end -}}
+{{- if and .Values.kubeletSocket .Values.pluginDirectory -}}
+{{- fail "kubeletSocket and pluginDirectory both say where the kubelet's socket is. Keep one." -}}
+{{- end -}}
+{{- if and .Values.mps.pipe (not (has (toString (.Values.mps.daemons | default "")) (list "" "outside"))) -}}
+{{- fail (printf "mps.pipe is of a daemon that somebody else runs, but mps.daemons is %s. Keep one." .Values.mps.daemons) -}}
 {{- end -}}
 {{- if and (not .Values.allowDefaultNamespace) (eq (include "tranche.namespace" .) "default") -}}
 {{- fail "The release would be in the namespace 'default', and allowDefaultNamespace is false. Choose one with --namespace." -}}
