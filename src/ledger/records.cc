@@ -49,17 +49,20 @@ class Joining {
   Holdings joined_;
 };
 
+std::vector<const Holding*> sorted(const Holdings& source) {
+  std::vector<const Holding*> ordered;
+  ordered.reserve(source.size());
+  for (const Holding& holding : source) ordered.push_back(&holding);
+  std::ranges::sort(ordered, [](const Holding* a, const Holding* b) { return *a < *b; });
+  return ordered;
+}
+
 // A finished init container's shares are also its successor's, in the checkpoint
 // as in the kubelet: the larger of the two holds them all.
 std::vector<const Holding*> larger_first(const Holdings& checkpoint) {
-  std::vector<const Holding*> ordered;
-  ordered.reserve(checkpoint.size());
-  for (const Holding& holding : checkpoint) ordered.push_back(&holding);
-  std::ranges::stable_sort(ordered, [](const Holding* one, const Holding* other) {
-    if (one->shares.size() != other->shares.size()) {
-      return one->shares.size() > other->shares.size();
-    }
-    return *one < *other;
+  std::vector<const Holding*> ordered = sorted(checkpoint);
+  std::ranges::stable_sort(ordered, [](const Holding* a, const Holding* b) {
+    return a->shares.size() > b->shares.size();
   });
   return ordered;
 }
@@ -87,7 +90,7 @@ void add_checkpoint(Joining& joining, const Holdings& checkpoint) {
 }
 
 void add_pod_resources(Joining& joining, const Holdings& pod_resources) {
-  for (const Holding& holding : pod_resources) joining.add(holding, holding.holder);
+  for (const Holding* holding : sorted(pod_resources)) joining.add(*holding, holding->holder);
 }
 
 // Sorted. What pod-resources has comes first in the joining, so the rest is the
