@@ -32,6 +32,7 @@ MAY_INCLUDE = {  # module of src/: modules it may include, besides itself and ba
 ONLY_IN = {  # header prefix: the modules that may include it
     "grpcpp/": ["kubelet", "control"],
     "deviceplugin_v1beta1": ["kubelet"],
+    "podresources_v1": ["kubelet"],
     "control_v1": ["control"],
     "dlfcn.h": ["nvml"],
     "yaml-cpp/": ["config", "capture"],

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asks the kubelet's pod-resources service who holds what. It translates, and
+// decides nothing; above all it does not decide when List may be asked: that is
+// call_gate.h.
+//
+// Each call makes a connection of its own. The socket goes and comes with the
+// kubelet, and a connection that is kept would pause after the last kubelet's
+// end while the next one already listens.
+//
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "ledger/ledger.h"
+
+namespace v1 {
+class PodResources;
+}  // namespace v1
+
+namespace tranche {
+
+class PodResourcesClient {
+ public:
+  static constexpr std::chrono::seconds kPatience{5};
+
+  explicit PodResourcesClient(std::string socket) : socket_(std::move(socket)) {}
+
+  const std::string& socket() const { return socket_; }
+
+  // What containers hold of these resources, of all where none is named; sorted.
+  // kUnavailable: the kubelet cannot be reached or does not answer in time.
+  Result<std::vector<Holding>> list(const std::set<std::string>& resources,
+                                    const std::stop_token& stop = {}) const;
+
+  // The same of one pod, without the side effects of List. kNotFound: the
+  // kubelet does not know the pod. kInvalidArgument: this kubelet has no Get;
+  // it came with Kubernetes 1.27 and is behind a feature gate up to 1.35.
+  Result<std::vector<Holding>> get(const std::string& pod_namespace, const std::string& pod,
+                                   const std::set<std::string>& resources,
+                                   const std::stop_token& stop = {}) const;
+
+ private:
+  const std::string socket_;
+};
+
+// What the containers of the pod hold of these resources.
+void add_holdings(const v1::PodResources& pod, const std::set<std::string>& resources,
+                  std::vector<Holding>& holdings);
+
+}  // namespace tranche
