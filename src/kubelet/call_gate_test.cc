@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/call_gate.h"
+
+#include <gtest/gtest.h>
+
+namespace tranche {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+TEST(CallGate, IsQuietBeforeTheFirstCall) {
+  EXPECT_EQ(CallGate().time_until_quiet(hours(1)), milliseconds(0));
+}
+
+TEST(CallGate, IsNotQuietWhileACallIsOpen) {
+  CallGate gate;
+  const CallGate::Call call(gate);
+  EXPECT_EQ(gate.time_until_quiet(milliseconds(0)), std::nullopt);
+}
+
+TEST(CallGate, WaitsForTheLastOfSeveralCalls) {
+  CallGate gate;
+  const CallGate::Call outer(gate);
+  {
+    const CallGate::Call inner(gate);
+  }
+  EXPECT_EQ(gate.time_until_quiet(milliseconds(0)), std::nullopt);
+}
+
+TEST(CallGate, StaysShutForAMomentAfterACall) {
+  CallGate gate;
+  {
+    const CallGate::Call call(gate);
+  }
+  const auto left = gate.time_until_quiet(hours(1));
+  ASSERT_TRUE(left);
+  EXPECT_GT(*left, milliseconds(0));
+  EXPECT_LE(*left, hours(1));
+  EXPECT_EQ(gate.time_until_quiet(milliseconds(0)), milliseconds(0));
+}
+
+}  // namespace
+}  // namespace tranche

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/checkpoint.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+
+namespace tranche {
+namespace {
+
+using Json = nlohmann::json;
+
+// 65,536 ids, once free and once held, with the answers they were given for.
+constexpr std::size_t kLargestFile = 64U << 20U;
+// The kubelet's file has six levels.
+constexpr std::size_t kDeepest = 32;
+
+// Takes the file in piece by piece. Most of it is of no use to us (the list of
+// all devices, the plugins' answers), and a tree of it would take many times the
+// memory of what is kept.
+//
+//   {"Data": {"PodDeviceEntries": [{"PodUID": …, "DeviceIDs": {"0": ["id", …]}}]}}
+//   level 1   2                   3 4                         5      6
+//
+// Kubernetes before 1.20 had "DeviceIDs": ["id", …].
+class CheckpointReader : public nlohmann::json_sax<Json> {
+ public:
+  explicit CheckpointReader(const std::set<std::string>& resources) : resources_(resources) {}
+
+  Result<std::vector<Holding>> result() && {
+    if (!problem_.empty()) return Error{ErrorCode::kInvalidArgument, problem_};
+    if (!has_entries_) {
+      return Error{ErrorCode::kInvalidArgument, "it has no list Data.PodDeviceEntries"};
+    }
+    std::ranges::sort(holdings_);
+    return std::move(holdings_);
+  }
+
+  bool null() override {
+    // What Go writes for a list without entries.
+    if (is_at_entries()) has_entries_ = true;
+    return true;
+  }
+  bool boolean(bool /*value*/) override { return other_value(); }
+  bool number_integer(std::int64_t /*value*/) override { return other_value(); }
+  bool number_unsigned(std::uint64_t /*value*/) override { return other_value(); }
+  bool number_float(double /*value*/, const std::string& /*text*/) override {
+    return other_value();
+  }
+  bool binary(Json::binary_t& /*value*/) override { return other_value(); }
+
+  bool string(std::string& value) override {
+    if (!is_in_entry()) return other_value();
+    if (path_.size() > 4) {
+      if (is_at_id()) entry_.shares.push_back(std::move(value));
+      return true;
+    }
+    const std::string& key = path_.back();
+    if (key == "PodUID") entry_.holder.pod_uid = std::move(value);
+    if (key == "ContainerName") entry_.holder.container = std::move(value);
+    if (key == "ResourceName") entry_.resource = std::move(value);
+    if (key == "DeviceIDs") return wrong("DeviceIDs is not a list");
+    return true;
+  }
+
+  bool start_object(std::size_t /*size*/) override {
+    if (is_at_entries()) return wrong("PodDeviceEntries is not a list");
+    if (is_at_entry()) entry_ = {};
+    return enter("");
+  }
+  bool key(std::string& name) override {
+    path_.back() = std::move(name);
+    return true;
+  }
+  bool end_object() override {
+    path_.pop_back();
+    return !is_at_entry() || end_entry();
+  }
+  bool start_array(std::size_t /*size*/) override {
+    if (is_at_entry()) return wrong("an entry is not an object");
+    if (is_at_entries()) has_entries_ = true;
+    return enter(kList);
+  }
+  bool end_array() override {
+    path_.pop_back();
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*problem*/) override {
+    return wrong("it is not JSON from byte " + std::to_string(position) + " on");
+  }
+
+ private:
+  // Stands in the path for a list; no key of an object is empty here.
+  static constexpr const char* kList = "[]";
+
+  bool is_at_entries() const {
+    return path_.size() == 2 && path_[0] == "Data" && path_[1] == "PodDeviceEntries";
+  }
+  bool is_at_entry() const {
+    return path_.size() == 3 && path_[0] == "Data" && path_[1] == "PodDeviceEntries" &&
+           path_[2] == kList;
+  }
+  bool is_in_entry() const {
+    return path_.size() >= 4 && path_[0] == "Data" && path_[1] == "PodDeviceEntries" &&
+           path_[2] == kList;
+  }
+  bool is_at_id() const {
+    if (path_[3] != "DeviceIDs" || path_.back() != kList) return false;
+    return path_.size() == 5 || path_.size() == 6;
+  }
+
+  // A value that is neither text nor a list: wrong only where we look.
+  bool other_value() {
+    if (is_at_entries()) return wrong("PodDeviceEntries is not a list");
+    if (is_at_entry()) return wrong("an entry is not an object");
+    if (!is_in_entry()) return true;
+    const std::string& key = path_[3];
+    const bool is_ours =
+        key == "PodUID" || key == "ContainerName" || key == "ResourceName" || key == "DeviceIDs";
+    return !is_ours || wrong(key + " is not what it should be");
+  }
+
+  bool enter(const char* level) {
+    if (path_.size() >= kDeepest) return wrong("it is nested too deeply");
+    path_.emplace_back(level);
+    return true;
+  }
+
+  bool end_entry() {
+    if (entry_.resource.empty() || entry_.holder.pod_uid.empty() ||
+        entry_.holder.container.empty()) {
+      return wrong("an entry lacks PodUID, ContainerName or ResourceName");
+    }
+    if (!resources_.empty() && !resources_.contains(entry_.resource)) return true;
+    std::ranges::sort(entry_.shares);
+    // A device on two NUMA nodes is under each of them.
+    entry_.shares.erase(std::unique(entry_.shares.begin(), entry_.shares.end()),
+                        entry_.shares.end());
+    if (!entry_.shares.empty()) holdings_.push_back(std::move(entry_));
+    return true;
+  }
+
+  bool wrong(std::string problem) {
+    if (problem_.empty()) problem_ = std::move(problem);
+    return false;  // ends the reading
+  }
+
+  const std::set<std::string>& resources_;
+  std::vector<std::string> path_;  // the key in each open object, kList in each open list
+  Holding entry_;
+  bool has_entries_ = false;
+  std::string problem_;
+  std::vector<Holding> holdings_;
+};
+
+}  // namespace
+
+Result<std::vector<Holding>> parse_checkpoint(std::string_view text,
+                                              const std::set<std::string>& resources) {
+  CheckpointReader reader(resources);
+  try {
+    Json::sax_parse(text.begin(), text.end(), &reader);
+  } catch (const nlohmann::json::exception& problem) {
+    return Error{ErrorCode::kInvalidArgument, problem.what()};
+  }
+  return std::move(reader).result();
+}
+
+Result<std::vector<Holding>> read_checkpoint(const std::string& path,
+                                             const std::set<std::string>& resources) {
+  const Result<std::string> text = read_file(path, kLargestFile);
+  if (!text) return text.error();
+  Result<std::vector<Holding>> holdings = parse_checkpoint(*text, resources);
+  if (!holdings) return holdings.error().in("reading " + path);
+  return holdings;
+}
+
+}  // namespace tranche

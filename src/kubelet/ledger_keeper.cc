@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/ledger_keeper.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/files.h"
+#include "kubelet/checkpoint.h"
+
+namespace tranche {
+namespace {
+
+using std::chrono::milliseconds;
+
+// While a call of the kubelet's is open: it takes a millisecond or so.
+constexpr milliseconds kCallPause{50};
+// A checkpoint that looks unchanged is read all the same now and then: grants
+// expire by it.
+constexpr std::chrono::seconds kReadAnyway{30};
+
+std::string name_in_folder(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+}  // namespace
+
+std::optional<LedgerKeeper::FileIdentity> LedgerKeeper::identity_of(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileIdentity{status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+LedgerKeeper::LedgerKeeper(LedgerSourceOptions options, Hooks hooks, const CallGate& gate, Log& log)
+    : options_(std::move(options)),
+      hooks_(std::move(hooks)),
+      gate_(gate),
+      log_(log),
+      pod_resources_(options_.pod_resources_socket) {
+  const MountedSources mounted = mounted_sources(options_);
+  status_.pod_resources.is_mounted = mounted.pod_resources;
+  status_.checkpoint.is_mounted = mounted.checkpoint;
+}
+
+LedgerKeeper::~LedgerKeeper() {
+  thread_.request_stop();
+  wake_.ring();
+  if (thread_.joinable()) thread_.join();
+}
+
+void LedgerKeeper::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void LedgerKeeper::keep(std::set<std::string> resources) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (resources_ == resources) return;
+    resources_ = std::move(resources);
+    is_soon_ = true;
+    is_other_ = true;
+  }
+  wake_.ring();
+}
+
+void LedgerKeeper::look_soon() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_soon_ = true;
+  }
+  wake_.ring();
+}
+
+LedgerSourcesStatus LedgerKeeper::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void LedgerKeeper::run(const std::stop_token& stop) {
+  ::pthread_setname_np(::pthread_self(), "ledger-keeper");
+  const std::string folder = parent_of(options_.checkpoint);
+  while (!stop.stop_requested()) {
+    if (!folder_) {
+      // A folder that is missing is looked for with every round.
+      if (Result<DirectoryWatch> opened = DirectoryWatch::open(folder); opened) {
+        folder_ = *std::move(opened);
+      }
+    }
+    const milliseconds pause = look(stop);
+    if (stop.stop_requested()) return;
+    nudge_if_wanted();
+    std::array<pollfd, 2> fds{pollfd{wake_.fd(), POLLIN, 0},
+                              pollfd{folder_ ? folder_->fd() : -1, POLLIN, 0}};
+    ::poll(fds.data(), fds.size(), static_cast<int>(pause.count()));
+    wake_.clear();
+  }
+}
+
+LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
+  const bool is_written = has_checkpoint_changed();
+  bool is_other = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_soon_, false)) next_list_ = Clock::now();
+    is_other = std::exchange(is_other_, false);
+  }
+  // What was read was read for other resources.
+  if (is_other) checkpoint_read_.reset();
+
+  const auto until_due = [this] {
+    const auto left = std::chrono::ceil<milliseconds>(next_list_ - Clock::now());
+    return std::clamp(left, milliseconds(0), options_.period);
+  };
+  if (until_due() > milliseconds(0)) {
+    if (is_written) read(false, stop);
+    return until_due();
+  }
+  const std::optional<milliseconds> quiet = gate_.time_until_quiet(options_.quiet);
+  if (quiet == milliseconds(0)) {
+    read(true, stop);
+    next_list_ = Clock::now() + options_.period;
+    return options_.period;
+  }
+  if (is_written || is_other) read(false, stop);
+  return quiet ? std::min(*quiet, options_.period) : kCallPause;
+}
+
+// Whether the kubelet wrote it since the last look, by what the folder says. A
+// watch that was lost, or lost something, counts as a write.
+bool LedgerKeeper::has_checkpoint_changed() {
+  if (!folder_) return false;
+  const std::string name = name_in_folder(options_.checkpoint);
+  bool is_written = false;
+  for (const DirectoryWatch::Event& event : folder_->drain()) {
+    if (event.kind == DirectoryWatch::Kind::kDirectoryGone) {
+      folder_.reset();
+      checkpoint_read_.reset();
+      return true;
+    }
+    is_written |= event.name == name;
+  }
+  if (is_written) checkpoint_read_.reset();
+  return is_written;
+}
+
+void LedgerKeeper::read(bool lists, const std::stop_token& stop) {
+  std::set<std::string> resources;
+  {
+    const std::lock_guard lock(mutex_);
+    resources = resources_;
+  }
+  if (resources.empty()) return;
+  LedgerReading reading{.begun = Clock::now()};
+  if (lists) reading.pod_resources = list(resources, stop);
+  if (stop.stop_requested()) return;
+  if (reading.pod_resources) {
+    has_listed_ = true;
+    checkpoint_at_list_ = identity_of(options_.checkpoint);
+  }
+  reading.checkpoint = checkpoint(resources);
+  reading.checkpoint_is_newer =
+      reading.checkpoint && has_listed_ && checkpoint_read_ != checkpoint_at_list_;
+  if (reading.pod_resources || reading.checkpoint) hooks_.publish(std::move(reading));
+}
+
+std::optional<std::vector<Holding>> LedgerKeeper::list(const std::set<std::string>& resources,
+                                                       const std::stop_token& stop) {
+  const std::string& socket = options_.pod_resources_socket;
+  Result<std::vector<Holding>> holdings =
+      path_exists(socket) ? pod_resources_.list(resources, stop)
+                          : Error{ErrorCode::kNotFound, "there is no socket " + socket};
+  if (stop.stop_requested()) return std::nullopt;  // an error then says nothing
+  note(&LedgerSourcesStatus::pod_resources, "pod-resources",
+       holdings ? std::nullopt : std::optional(holdings.error()));
+  if (!holdings) return std::nullopt;
+  return *std::move(holdings);
+}
+
+std::optional<std::vector<Holding>> LedgerKeeper::checkpoint(
+    const std::set<std::string>& resources) {
+  // Looked at first: a write in between is a change that the folder tells of.
+  const std::optional<FileIdentity> identity = identity_of(options_.checkpoint);
+  const Clock::time_point now = Clock::now();
+  if (identity && identity == checkpoint_read_ && now < checkpoint_read_at_ + kReadAnyway) {
+    return std::nullopt;
+  }
+  Result<std::vector<Holding>> holdings = read_checkpoint(options_.checkpoint, resources);
+  note(&LedgerSourcesStatus::checkpoint, "checkpoint",
+       holdings ? std::nullopt : std::optional(holdings.error()));
+  if (!holdings) return std::nullopt;
+  checkpoint_read_ = identity;
+  checkpoint_read_at_ = now;
+  return *std::move(holdings);
+}
+
+void LedgerKeeper::nudge_if_wanted() {
+  const Clock::time_point now = Clock::now();
+  if (!has_listed_ || now < next_nudge_) return;
+  // Written since: what it says is being read, or is to be compared with a List
+  // that is yet to come.
+  if (identity_of(options_.checkpoint) != checkpoint_at_list_) return;
+  if (!hooks_.wants_confirmation()) return;
+  next_nudge_ = now + options_.nudge_pause;
+  hooks_.nudge();
+}
+
+void LedgerKeeper::note(SourceStatus LedgerSourcesStatus::* source, const std::string& name,
+                        const std::optional<Error>& error) {
+  SourceStatus before;
+  SourceStatus after;
+  {
+    const std::lock_guard lock(mutex_);
+    before = status_.*source;
+    status_.*source = asked(before, error, std::chrono::system_clock::now());
+    after = status_.*source;
+  }
+  if (after.error == before.error) {
+    if (!before.has_answered && after.answers) log_.debug("source read", {{"source", name}});
+    return;
+  }
+  if (after.answers) {
+    log_.info("source of who holds what answers again", {{"source", name}});
+  } else if (error->code == ErrorCode::kNotFound) {
+    log_.info("source of who holds what is not there; its last answer stands",
+              {{"source", name}, {"reason", after.error}});
+  } else {
+    log_.warning("source of who holds what does not answer; its last answer stands",
+                 {{"source", name}, {"reason", after.error}});
+  }
+}
+
+}  // namespace tranche

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the kubelet's two sources of who holds what, and hands the readings on:
+// the checkpoint as soon as it is written, pod-resources every few seconds and
+// soon after a grant, but never while one of our calls is open (call_gate.h). It
+// decides nothing about what they mean: that is ledger/records.h.
+//
+// It also makes the kubelet write its checkpoint where somebody wants to know
+// whether what only the checkpoint has is still true. Seen on kubelets 1.33 and
+// 1.36: an ended pod stays in the file until the kubelet writes it again after a
+// List; so a nudge (any list of devices) is worth something only while the file
+// is older than the last List, and the write after it is the answer.
+//
+// Thread-safe. The hooks are called from the keeper's own thread, one at a time,
+// and must not call back into it, except for look_soon() and keep().
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/directory_watch.h"
+#include "base/log.h"
+#include "base/wake_fd.h"
+#include "kubelet/call_gate.h"
+#include "kubelet/ledger_sources.h"
+#include "kubelet/pod_resources_client.h"
+#include "ledger/records.h"
+
+namespace tranche {
+
+class LedgerKeeper {
+ public:
+  struct Hooks {
+    std::function<void(LedgerReading)> publish;
+    // Whether it should be found out if what only the checkpoint has is held.
+    std::function<bool()> wants_confirmation;
+    // Sends the kubelet a list of devices, so that it writes its checkpoint.
+    std::function<void()> nudge;
+  };
+
+  LedgerKeeper(LedgerSourceOptions options, Hooks hooks, const CallGate& gate, Log& log);
+  LedgerKeeper(const LedgerKeeper&) = delete;
+  LedgerKeeper& operator=(const LedgerKeeper&) = delete;
+  ~LedgerKeeper();
+
+  void start();
+
+  // Which resources the readings are about. None: nothing is read.
+  void keep(std::set<std::string> resources);
+
+  // There is something to see, such as a grant: List as soon as that may be.
+  void look_soon();
+
+  LedgerSourcesStatus status() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::milliseconds;
+
+  // Tells one version of a file from the next.
+  struct FileIdentity {
+    std::uint64_t number = 0;
+    std::int64_t seconds = 0;
+    std::int64_t nanoseconds = 0;
+
+    bool operator==(const FileIdentity&) const = default;
+  };
+  static std::optional<FileIdentity> identity_of(const std::string& path);
+
+  void run(const std::stop_token& stop);
+  // Reads what is due, and says how long nothing will be.
+  Milliseconds look(const std::stop_token& stop);
+  void read(bool lists, const std::stop_token& stop);
+  std::optional<std::vector<Holding>> list(const std::set<std::string>& resources,
+                                           const std::stop_token& stop);
+  std::optional<std::vector<Holding>> checkpoint(const std::set<std::string>& resources);
+  bool has_checkpoint_changed();
+  void nudge_if_wanted();
+  void note(SourceStatus LedgerSourcesStatus::* source, const std::string& name,
+            const std::optional<Error>& error);
+
+  const LedgerSourceOptions options_;
+  const Hooks hooks_;
+  const CallGate& gate_;
+  Log& log_;
+  const PodResourcesClient pod_resources_;
+  WakeFd wake_;
+
+  // Of the keeper's thread.
+  std::optional<DirectoryWatch> folder_;
+  Clock::time_point next_list_;
+  Clock::time_point next_nudge_;
+  Clock::time_point checkpoint_read_at_;
+  std::optional<FileIdentity> checkpoint_read_;  // when it was last read without an error
+  std::optional<FileIdentity> checkpoint_at_list_;
+  bool has_listed_ = false;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::set<std::string> resources_;
+  bool is_soon_ = false;
+  bool is_other_ = false;  // resources_ changed
+  LedgerSourcesStatus status_;
+
+  std::jthread thread_;
+};
+
+}  // namespace tranche

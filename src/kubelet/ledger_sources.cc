@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kubelet/ledger_sources.h"
+
+#include "base/files.h"
+
+namespace tranche {
+
+MountedSources mounted_sources(const LedgerSourceOptions& options) {
+  return {path_exists(parent_of(options.pod_resources_socket)),
+          path_exists(parent_of(options.checkpoint))};
+}
+
+SourceStatus asked(SourceStatus status, const std::optional<Error>& error,
+                   std::chrono::system_clock::time_point now) {
+  const bool answers = !error;
+  const bool is_first = !status.has_answered && status.error.empty();
+  if (is_first || status.answers != answers) status.since = now;
+  status.answers = answers;
+  status.has_answered |= answers;
+  status.error = error ? error->message : std::string();
+  return status;
+}
+
+}  // namespace tranche
