@@ -45,6 +45,11 @@ std::map<std::string, Setter> value_flags() {
          flags.kubelet.directory = value;
          return Done{};
        }},
+      {"--pod-resources",
+       [](Flags& flags, const std::string&, const std::string& value) -> Status {
+         flags.kubelet.pod_resources_directory = value;
+         return Done{};
+       }},
       {"--kubelet-version",
        [](Flags& flags, const std::string& flag, const std::string& value) {
          return set_version(flags.kubelet.version, flag, value);
@@ -107,6 +112,8 @@ std::map<std::string, Form> forms() {
       {"readmit",
        {kReadmit, 1, "readmit  admit the pods again, as a kubelet does after a restart"}},
       {"stop-stream", {kStopStream, 2, "stop-stream RESOURCE  cut its ListAndWatch"}},
+      {"pod-resources",
+       {kPodResources, 2, "pod-resources on|off  the service of that name comes or goes"}},
       {"help", {kHelp, 1, "help  this"}},
       {"quit", {kQuit, 1, "quit  end; so does the end of the input"}},
   };
@@ -199,6 +206,7 @@ std::string usage() {
   return R"(kubelet-standin: a stand-in for the kubelet's device manager
 
   --dir DIRECTORY            the device-plugins directory; default /var/lib/kubelet/device-plugins
+  --pod-resources DIRECTORY  serve pod-resources in this directory; default: not at all
   --kubelet-version VERSION  1.36 (default) or 1.37
   --grace SECONDS            how long a lost plugin's devices stay in the capacity; default 300
   --seed NUMBER              of the random order of ids; default 1
@@ -229,6 +237,10 @@ Result<Command> parse_command(std::string_view line) {
     return command;
   }
   if (words.size() > 1) command.name = words[1];
+  if (command.kind == Command::Kind::kPodResources && command.name != "on" &&
+      command.name != "off") {
+    return wrong("give: " + form->second.help);
+  }
   if (command.kind == Command::Kind::kAdmit) {
     Result<Pod> pod = parse_pod(words[1], {words.begin() + 2, words.end()});
     if (!pod) return pod.error();

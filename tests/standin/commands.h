@@ -42,11 +42,12 @@ struct Command {
     kRestart,
     kReadmit,
     kStopStream,
+    kPodResources,
     kHelp,
     kQuit
   };
   Kind kind = Kind::kHelp;
-  std::string name;  // of a pod, or of a resource
+  std::string name;  // of a pod, or of a resource; "on" or "off"
   Limits limits;     // of wait
   Pod pod;           // of admit
 

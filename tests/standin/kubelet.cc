@@ -12,6 +12,7 @@
 #include "standin/checkpoint.h"
 #include "standin/guarded_state.h"
 #include "standin/plugin_calls.h"
+#include "standin/pod_resources_server.h"
 #include "standin/predicate.h"
 #include "standin/sessions.h"
 
@@ -91,7 +92,14 @@ struct Kubelet::Life {
     checkpoint.close();
     sessions.close();
     if (server) server->stop(file);
+    stop_pod_resources(file);
     sessions.join();
+  }
+
+  void stop_pod_resources(SocketFile file) {
+    const std::lock_guard lock(pod_resources_mutex);
+    if (pod_resources) pod_resources->stop(file);
+    pod_resources.reset();
   }
 
   GuardedState state;
@@ -101,6 +109,8 @@ struct Kubelet::Life {
   PluginCalls calls;
   Admission admission;
   std::unique_ptr<RegistrationServer> server;
+  std::mutex pod_resources_mutex;
+  std::unique_ptr<PodResourcesServer> pod_resources;  // guarded by pod_resources_mutex
 };
 
 std::int64_t NodeView::capacity(const std::string& resource) const {
@@ -119,6 +129,10 @@ Kubelet::Kubelet(KubeletOptions options, Transcript::Sink sink)
 Kubelet::~Kubelet() { stop(); }
 
 std::string Kubelet::socket_path() const { return below(options_.directory, "kubelet.sock"); }
+
+std::string Kubelet::pod_resources_path() const {
+  return below(options_.pod_resources_directory, "kubelet.sock");
+}
 
 Status Kubelet::start() {
   if (life()) return Error{ErrorCode::kInvalidArgument, "the kubelet runs already"};
@@ -144,6 +158,7 @@ Status Kubelet::start() {
       });
   if (!server) return server.error();
   begun->server = std::move(*server);
+  if (Status served = serve_pod_resources(*begun); !served) return served;
   {
     const std::lock_guard lock(mutex_);
     life_ = std::move(begun);
@@ -188,13 +203,8 @@ AdmissionResult Kubelet::admit(const Pod& pod) {
 std::vector<FoundPod> Kubelet::admit_found_pods() {
   const std::shared_ptr<Life> running = life();
   if (!running) return {};
-  std::map<std::uint64_t, Pod> pods;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [uid, active] : active_pods_) pods[active.number] = active.pod;
-  }
   std::vector<FoundPod> found;
-  for (const auto& [number, pod] : pods) {
+  for (const Pod& pod : pods_in_order()) {
     found.push_back({pod, admit_to(running, with_running_containers(pod))});
   }
   return found;
@@ -298,6 +308,83 @@ void Kubelet::hold_stream_ends() {
 
 void Kubelet::release_stream_ends() {
   if (const std::shared_ptr<Life> running = life()) running->sessions.release_stream_ends();
+}
+
+Status Kubelet::serve_pod_resources(bool serves) {
+  const std::shared_ptr<Life> running = life();
+  if (!running) return Error{ErrorCode::kUnavailable, "the kubelet does not run"};
+  if (serves) return serve_pod_resources(*running);
+  running->stop_pod_resources(SocketFile::kRemoved);
+  return Done{};
+}
+
+Status Kubelet::serve_pod_resources(Life& life) {
+  if (options_.pod_resources_directory.empty()) return Done{};
+  if (Status made = make_directories(options_.pod_resources_directory, 0750); !made) return made;
+  const std::lock_guard lock(life.pod_resources_mutex);
+  if (life.pod_resources) return Done{};
+  ::unlink(pod_resources_path().c_str());  // of a kubelet that was killed
+  auto server = PodResourcesServer::listen(
+      pod_resources_path(), {.list = [this] { return list_pods(); },
+                             .get = [this](const std::string& ns,
+                                           const std::string& name) { return get_pod(ns, name); }});
+  if (!server) return server.error();
+  life.pod_resources = *std::move(server);
+  return Done{};
+}
+
+PodResourcesCounts Kubelet::pod_resources_counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+std::vector<ListedPod> Kubelet::list_pods() {
+  const bool during_call = transcript_.wait_until(
+      [](const std::vector<Event>& events) {
+        return std::ranges::any_of(events, [](const Event& event) {
+          return !event.finished && (event.kind == EventKind::kAllocate ||
+                                     event.kind == EventKind::kGetPreferredAllocation);
+        });
+      },
+      std::chrono::milliseconds(0));
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.lists;
+    if (during_call) ++counts_.lists_during_calls;
+  }
+  const std::vector<Pod> pods = pods_in_order();
+  free_ended_pods();
+  const std::shared_ptr<Life> running = life();
+  if (!running) return {};
+  return running->state.read([&](const NodeState& state) {
+    std::vector<ListedPod> listed;
+    for (const Pod& pod : pods) listed.push_back(list_pod(state, pod));
+    return listed;
+  });
+}
+
+std::optional<ListedPod> Kubelet::get_pod(const std::string& ns, const std::string& name) {
+  const std::shared_ptr<Life> running = life();
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.gets;
+  }
+  const std::vector<Pod> pods = pods_in_order();
+  const auto found =
+      std::ranges::find_if(pods, [&](const Pod& pod) { return pod.ns == ns && pod.name == name; });
+  if (!running || found == pods.end()) return std::nullopt;
+  return running->state.read([&](const NodeState& state) { return list_pod(state, *found); });
+}
+
+std::vector<Pod> Kubelet::pods_in_order() const {
+  std::map<std::uint64_t, Pod> ordered;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [uid, active] : active_pods_) ordered[active.number] = active.pod;
+  }
+  std::vector<Pod> pods;
+  for (auto& [number, pod] : ordered) pods.push_back(std::move(pod));
+  return pods;
 }
 
 std::shared_ptr<Kubelet::Life> Kubelet::life() const {

@@ -26,6 +26,7 @@
 #include "base/result.h"
 #include "standin/admission.h"
 #include "standin/node_state.h"
+#include "standin/pod_resources.h"
 #include "standin/pulse.h"
 #include "standin/registration_server.h"
 #include "standin/transcript.h"
@@ -35,6 +36,8 @@ namespace tranche::standin {
 
 struct KubeletOptions {
   std::string directory = "/var/lib/kubelet/device-plugins";
+  // Of the pod-resources service's socket; empty: there is no such service.
+  std::string pod_resources_directory;
   KubeletVersion version = KubeletVersion::k136;
   // After a plugin's end its devices stay in the node's capacity for this long.
   std::chrono::milliseconds grace = std::chrono::minutes(5);
@@ -132,8 +135,14 @@ class Kubelet {
   void hold_stream_ends();
   void release_stream_ends();
 
+  // The pod-resources service alone goes, or comes back. A kubelet that starts
+  // has it again.
+  Status serve_pod_resources(bool serves);
+  PodResourcesCounts pod_resources_counts() const;
+
   Transcript& transcript() { return transcript_; }
   std::string socket_path() const;
+  std::string pod_resources_path() const;
 
  private:
   struct Life;  // what is lost with the process
@@ -148,6 +157,10 @@ class Kubelet {
   std::set<std::string> active_uids() const;
   void refresh_status(Life& life);
   std::optional<Clock::time_point> next_expiry() const;
+  std::vector<Pod> pods_in_order() const;
+  Status serve_pod_resources(Life& life);
+  std::vector<ListedPod> list_pods();
+  std::optional<ListedPod> get_pod(const std::string& ns, const std::string& name);
 
   const KubeletOptions options_;
   Transcript transcript_;
@@ -158,6 +171,7 @@ class Kubelet {
   std::map<std::string, ActivePod> active_pods_;  // by uid
   std::uint64_t pods_that_came_ = 0;
   NodeStatus status_;
+  PodResourcesCounts counts_;
 };
 
 }  // namespace tranche::standin

@@ -79,6 +79,7 @@ class Commands {
       case Command::Kind::kRestart: return kubelet_.restart();
       case Command::Kind::kReadmit: readmit(); break;
       case Command::Kind::kStopStream: return stop_stream(command.name);
+      case Command::Kind::kPodResources: return kubelet_.serve_pod_resources(command.name == "on");
       case Command::Kind::kHelp: say_all(help_lines()); break;
       case Command::Kind::kQuit: break;
     }
