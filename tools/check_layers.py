@@ -20,7 +20,8 @@ MAY_INCLUDE = {  # module of src/: modules it may include, besides itself and ba
     "placement": ["gpu", "sharing", "ledger"],
     "grant": ["gpu", "sharing"],
     "handoff": ["gpu", "grant"],
-    "mps": ["gpu", "sharing", "grant"],
+    # The driver's MPS programs are looked for where CDI looks for its libraries.
+    "mps": ["gpu", "sharing", "grant", "handoff"],
     "kubelet": ["gpu", "sharing", "ledger", "placement", "grant"],
     "control": [],
     "capture": ["gpu", "host", "nvml"],
@@ -34,7 +35,8 @@ ONLY_IN = {  # header prefix: the modules that may include it
     "deviceplugin_v1beta1": ["kubelet"],
     "podresources_v1": ["kubelet"],
     "control_v1": ["control"],
-    "dlfcn.h": ["nvml"],
+    # mps: the canary is a CUDA client in a process of its own.
+    "dlfcn.h": ["nvml", "mps"],
     "yaml-cpp/": ["config", "capture"],
 }
 # What decides is pure: it includes none of these.

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "config/help.h"
 #include "config/load.h"
+#include "mps/launch.h"
 
 namespace tranche {
 namespace {
@@ -128,6 +129,8 @@ int main_with(int count, char** words, char** variables) {
 }  // namespace tranche
 
 int main(int argc, char** argv) {
+  // The driver's MPS programs call us by a name of their own.
+  if (const std::optional<int> played = tranche::play_mps_role({argv, argv + argc})) return *played;
   // By default each thread gets a heap of its own, and keeps what a large
   // request once took there. Ours allocate seldom and never at the same time.
   ::mallopt(M_ARENA_MAX, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/client_limits.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+constexpr unsigned kVolta = 7;
+
+std::pair<unsigned, unsigned> version_of(std::string_view text) {
+  const std::vector<std::string> parts = split(text, '.');
+  const unsigned major = parse_number<unsigned>(parts.at(0)).value_or(0);
+  const unsigned minor = parts.size() > 1 ? parse_number<unsigned>(parts[1]).value_or(0) : 0;
+  return {major, minor};
+}
+
+std::string clients_warning(const Offer& offer, const OfferedDevice& device, unsigned limit) {
+  return offer.name.text + ": " + device.uuid + " is offered " + std::to_string(device.shares()) +
+         " times, and MPS takes " + std::to_string(limit) +
+         " client processes a device with this driver; the next one fails with error 808";
+}
+
+std::string small_share_warning(const Offer& offer, const OfferedDevice& device) {
+  return offer.name.text + ": a share of " + device.uuid + " is " +
+         std::to_string(device.share_bytes >> 20) +
+         " MiB, and a CUDA context alone takes up to about 520 MiB of it; a process in one share "
+         "may find no memory left";
+}
+
+}  // namespace
+
+unsigned mps_client_limit(std::string_view cuda_version, unsigned compute_major) {
+  if (compute_major > 0 && compute_major < kVolta) return 16;
+  return version_of(cuda_version) >= std::pair(13U, 1U) ? 60 : 48;
+}
+
+std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& inventory) {
+  std::vector<std::string> warnings;
+  for (const Offer& offer : catalog.offers) {
+    const Rung rung = offer.terms.rung;
+    if (rung != Rung::kMps && rung != Rung::kMpsExclusive) continue;
+    for (const OfferedDevice& device : offer.devices) {
+      const Gpu* gpu = find_gpu(inventory, device.gpu);
+      const unsigned limit =
+          mps_client_limit(inventory.cuda_version, gpu == nullptr ? 0 : gpu->compute_major);
+      // A container takes many units of memory and is one client all the same.
+      if (offer.terms.form == ShareForm::kReplicas && device.shares() > limit) {
+        warnings.push_back(clients_warning(offer, device, limit));
+      }
+      if (offer.terms.form == ShareForm::kReplicas && device.share_bytes > 0 &&
+          device.share_bytes < kSmallShareBytes) {
+        warnings.push_back(small_share_warning(offer, device));
+      }
+    }
+  }
+  return warnings;
+}
+
+std::string thread_percentage(unsigned shares) {
+  // In thousandths, rounded down: shares that are all taken must not add up to
+  // more than the whole.
+  const unsigned thousandths = std::max(1U, 100'000U / std::max(1U, shares));
+  std::string text = std::to_string(thousandths / 1000);
+  std::string rest = std::to_string(thousandths % 1000 + 1000).substr(1);
+  while (!rest.empty() && rest.back() == '0') rest.pop_back();
+  return rest.empty() ? text : text + "." + rest;
+}
+
+}  // namespace tranche

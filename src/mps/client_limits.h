@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What MPS itself sets bounds to: how many clients, and how small a share can
+// be before nothing fits into it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/inventory.h"
+#include "sharing/catalog.h"
+
+namespace tranche {
+
+// Client processes that one device takes at a time. 16 before Volta; 48 since;
+// 60 from CUDA 13.1. `cuda_version` is the driver's, "13.0"; where it is not
+// known the smaller number counts.
+unsigned mps_client_limit(std::string_view cuda_version, unsigned compute_major);
+
+// A CUDA context alone takes about half a GiB of a share on a large GPU, less
+// where the thread percentage leaves few multiprocessors. Below this it is said.
+inline constexpr std::uint64_t kSmallShareBytes = 1ULL << 30;
+
+// Where a resource under MPS offers more, or less, than MPS can carry; in words.
+std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& inventory);
+
+// 100 divided by `shares` for CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and its like:
+// "33.333", at most three digits behind the point, never 0 (which is ignored).
+std::string thread_percentage(unsigned shares);
+
+}  // namespace tranche

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/compute_mode.h"
+
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+std::string memory_of(const MpsDaemonPlan& plan) { return plan.folder + "/exclusive"; }
+
+}  // namespace
+
+Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set) {
+  if (!plan.exclusive) return restore_compute_mode(plan, set);
+  if (!set) {
+    return Error{ErrorCode::kUnavailable, "there is nothing to set the compute mode with"};
+  }
+  // Remembered first: a crash in between leaves one too many to put back.
+  const std::string text = join(plan.devices, "\n") + "\n";
+  if (Status kept = write_atomically(memory_of(plan), text); !kept) return kept;
+  for (const std::string& uuid : plan.devices) {
+    if (Status done = set(uuid, true); !done) {
+      return done.error().in("setting " + uuid + " to be used by MPS alone");
+    }
+  }
+  return Done{};
+}
+
+Status restore_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set) {
+  const Result<std::string> text = read_file(memory_of(plan));
+  if (!text) {
+    return text.error().code == ErrorCode::kNotFound ? Status(Done{}) : Status(text.error());
+  }
+  Status outcome = Done{};
+  for (const std::string& uuid : split(*text, '\n')) {
+    if (uuid.empty() || !set) continue;
+    if (Status done = set(uuid, false); !done) {
+      outcome = done.error().in("putting back the compute mode of " + uuid);
+    }
+  }
+  if (outcome) ::unlink(memory_of(plan).c_str());
+  return outcome;
+}
+
+}  // namespace tranche

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The GPUs that were set to serve nobody but an MPS daemon, remembered in the
+// daemon's folder: whoever removes the daemon puts them back, also when the
+// agent that set them is long gone.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "mps/plan.h"
+
+namespace tranche {
+
+// Sets a device's compute mode: exclusive to one process, or the default.
+using SetComputeMode = std::function<Status(const std::string& uuid, bool exclusive)>;
+
+// Brings the devices to what the plan says. Touches none that is not exclusive
+// and was not made so by us.
+Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set);
+// Puts back what was set. A device that cannot be put back does not keep the
+// others from it.
+Status restore_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set);
+
+}  // namespace tranche

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/daemon.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "mps/client_view.h"
+
+namespace tranche {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Between two questions to a daemon that is just coming up; it takes about 20 ms.
+constexpr milliseconds kComingUp{20};
+// For processes that were killed to be gone.
+constexpr milliseconds kDying{5'000};
+
+std::string pipe_variable(const MpsDaemonPlan& plan) {
+  return "CUDA_MPS_PIPE_DIRECTORY=" + plan.pipe();
+}
+
+Error trouble(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
+
+milliseconds left_until(std::chrono::steady_clock::time_point deadline) {
+  return std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+}
+
+}  // namespace
+
+MpsDaemon::MpsDaemon(MpsDaemonPlan plan, Surroundings surroundings, Wish wish)
+    : surroundings_(std::move(surroundings)),
+      timings_(surroundings_.timings),
+      status_{.plan = plan, .since = std::chrono::system_clock::now()},
+      wish_(wish),
+      plan_(std::move(plan)),
+      thread_([this] { run(); }) {}
+
+MpsDaemon::~MpsDaemon() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (wish_ == Wish::kRun) wish_ = Wish::kLeave;
+  }
+  wake_.ring();
+}
+
+MpsDaemonStatus MpsDaemon::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void MpsDaemon::set_limits(std::vector<std::optional<std::uint64_t>> limits) {
+  {
+    const std::lock_guard lock(mutex_);
+    status_.plan.limits = std::move(limits);
+  }
+  wake_.ring();
+}
+
+void MpsDaemon::drain() {
+  {
+    const std::lock_guard lock(mutex_);
+    wish_ = Wish::kDrain;
+  }
+  wake_.ring();
+}
+
+MpsDaemon::Wish MpsDaemon::wish() const {
+  const std::lock_guard lock(mutex_);
+  return wish_;
+}
+
+template <typename Change>
+void MpsDaemon::change_status(Change change) {
+  {
+    const std::lock_guard lock(mutex_);
+    MpsDaemonStatus next = status_;
+    change(next);
+    if (next == status_) return;
+    status_ = std::move(next);
+  }
+  surroundings_.on_change();
+}
+
+void MpsDaemon::set_state(MpsState state, const std::string& problem) {
+  change_status([&](MpsDaemonStatus& status) {
+    if (status.state != state) status.since = std::chrono::system_clock::now();
+    status.state = state;
+    if (!problem.empty()) status.last_problem = problem;
+  });
+}
+
+void MpsDaemon::run() {
+  milliseconds pause{0};
+  while (wish() == Wish::kRun) {
+    Status outcome = bring_up();
+    const Clock::time_point up_at = Clock::now();
+    if (outcome && wish() == Wish::kRun) {
+      surroundings_.log->info("mps daemon is ready", {{"daemon", plan_.name}});
+      set_state(MpsState::kReady);
+      outcome = watch();
+    }
+    if (wish() != Wish::kRun) break;
+    const std::string problem = outcome ? "" : outcome.error().message;
+    pause = next_backoff(timings_, pause, -left_until(up_at));
+    surroundings_.log->warning("mps daemon is in trouble and starts again",
+                               {{"daemon", plan_.name},
+                                {"problem", problem},
+                                {"in", std::to_string(pause.count()) + " ms"}});
+    set_state(MpsState::kTrouble, problem);
+    stop_processes();
+    change_status([](MpsDaemonStatus& status) { ++status.restarts; });
+    for (const Clock::time_point until = Clock::now() + pause;
+         wish() == Wish::kRun && wait_until(until) != Event::kTime;) {
+    }
+  }
+  if (wish() == Wish::kDrain) clean_up();
+}
+
+Status MpsDaemon::bring_up() {
+  set_state(MpsState::kStarting);
+  Result<DriverPrograms> programs = find_programs(surroundings_.host);
+  if (!programs) return programs.error();
+  programs_ = *std::move(programs);
+  if (Status made = make_mps_folders(plan_); !made) return made;
+  Result<DaemonOutput> output = DaemonOutput::open(plan_.folder + "/output");
+  if (!output) return output.error();
+  output_ = *std::move(output);
+  if (Status set = apply_compute_mode(plan_, surroundings_.set_compute_mode); !set) return set;
+  if (Status up = start_or_adopt(); !up) return up;
+  applied_.clear();
+  // Before any client: servers read default limits when they start.
+  if (Status set = apply_limits(); !set) return set;
+  if (Status in = let_clients_in(); !in) return in;
+  return look();
+}
+
+Status MpsDaemon::start_or_adopt() {
+  const bool adopted = adopt();
+  if (!adopted) {
+    stop_processes();
+    if (Status up = start(); !up) return up;
+  }
+  change_status([&](MpsDaemonStatus& status) {
+    status.adopted = adopted;
+    status.pid = process_.pid();
+  });
+  return Done{};
+}
+
+bool MpsDaemon::adopt() {
+  const Result<std::string> text = read_file(plan_.pipe() + "/" + kControlProgram + ".pid", 64);
+  const std::optional<int> pid = text ? parse_number<int>(trim(*text)) : std::nullopt;
+  if (!pid) return false;
+  // The number alone proves nothing: it may be a stranger's by now.
+  const std::vector<pid_t> ours = find_processes(pipe_variable(plan_), kControlProgram);
+  if (std::ranges::find(ours, *pid) == ours.end()) return false;
+  if (variable_of(*pid, "CUDA_VISIBLE_DEVICES") != join(plan_.devices, ",")) return false;
+  if (!ask("get_server_list")) return false;
+  process_ = Process::of(*pid);
+  surroundings_.log->info("mps daemon runs already and is kept",
+                          {{"daemon", plan_.name}, {"pid", std::to_string(*pid)}});
+  return true;
+}
+
+Status MpsDaemon::start() {
+  const Result<UniqueFd> out = output_->writing_end();
+  if (!out) return out.error();
+  const Command command =
+      daemon_command(programs_, plan_, surroundings_.host, surroundings_.path_folder);
+  Result<Process> process = Process::spawn(command, {.out = out->get(), .err = out->get()});
+  if (!process) return process.error();
+  process_ = *std::move(process);
+  return await_answer();
+}
+
+Status MpsDaemon::await_answer() {
+  const Clock::time_point deadline = Clock::now() + timings_.come_up;
+  while (wish() == Wish::kRun) {
+    if (ask("get_server_list")) return Done{};
+    if (wait_until(std::min(deadline, Clock::now() + kComingUp)) == Event::kEnded) {
+      return ended_error();
+    }
+    if (Clock::now() >= deadline) return trouble("the MPS daemon does not answer");
+  }
+  return trouble("it was told to stop");
+}
+
+Error MpsDaemon::ended_error() const {
+  std::string text = "the MPS daemon ended";
+  if (!process_.ending().empty()) text += " with " + process_.ending();
+  const std::string last = output_ ? output_->last_line() : "";
+  return trouble(last.empty() ? text : text + "; its last words: " + last);
+}
+
+Status MpsDaemon::apply_limits() {
+  const std::vector<std::optional<std::uint64_t>> wanted = status().plan.limits;
+  if (wanted == applied_) return Done{};
+  const Result<std::string> servers = ask("get_server_list");
+  if (!servers) return servers.error();
+  for (unsigned ordinal = 0; ordinal < wanted.size(); ++ordinal) {
+    // The servers to come first: one that starts in between is among those
+    // that take the default.
+    if (auto set = ask(set_default_limit(ordinal, wanted[ordinal])); !set) return set.error();
+    if (!wanted[ordinal]) continue;
+    for (const int server : parse_pids(*servers)) {
+      if (auto set = ask(set_server_limit(server, ordinal, *wanted[ordinal])); !set) {
+        return set.error();
+      }
+    }
+  }
+  applied_ = wanted;
+  return Done{};
+}
+
+Status MpsDaemon::let_clients_in() {
+  if (Status linked = link_client_view(plan_); !linked) return linked;
+  return try_client();
+}
+
+Status MpsDaemon::watch() {
+  Clock::time_point next_look = Clock::now() + timings_.look;
+  Clock::time_point next_canary = Clock::now() + timings_.canary;
+  while (wish() == Wish::kRun) {
+    if (wait_until(std::min(next_look, next_canary)) == Event::kEnded) return ended_error();
+    if (wish() != Wish::kRun) break;
+    const bool with_canary = Clock::now() >= next_canary;
+    const bool with_look = with_canary || Clock::now() >= next_look;
+    Status fine = check(with_look, with_canary);
+    if (!fine && !process_.has_ended()) fine = check_again(fine.error());
+    if (!fine) return fine;
+    if (with_look) next_look = Clock::now() + timings_.look;
+    if (with_canary) next_canary = Clock::now() + timings_.canary;
+  }
+  return Done{};
+}
+
+Status MpsDaemon::check(bool with_look, bool with_canary) {
+  if (Status set = apply_limits(); !set) return set;
+  if (with_look) {
+    if (Status fine = look(); !fine) return fine;
+  }
+  return with_canary ? try_client() : Status(Done{});
+}
+
+Status MpsDaemon::check_again(const Error& first) {
+  set_state(MpsState::kTrouble, first.message);
+  surroundings_.log->warning("mps daemon may be in trouble",
+                             {{"daemon", plan_.name}, {"problem", first.message}});
+  const Clock::time_point until = Clock::now() + timings_.least_backoff;
+  for (Event event = Event::kWoken; event == Event::kWoken && wish() == Wish::kRun;) {
+    event = wait_until(until);
+    if (event == Event::kEnded) return ended_error();
+  }
+  Status second = check(true, true);
+  if (second && wish() == Wish::kRun) set_state(MpsState::kReady);
+  return second;
+}
+
+Status MpsDaemon::look() {
+  const Result<std::string> list = ask("get_server_list");
+  if (!list) return list.error();
+  const std::vector<int> servers = parse_pids(*list);
+  unsigned clients = 0;
+  for (const int server : servers) {
+    const std::string number = std::to_string(server);
+    const Result<std::string> state = ask("get_server_status " + number);
+    if (!state) return state.error();
+    if (std::string problem = server_problem(server, *state); !problem.empty()) {
+      return trouble(std::move(problem));
+    }
+    const Result<std::string> list_of_clients = ask("get_client_list " + number);
+    if (!list_of_clients) return list_of_clients.error();
+    clients += static_cast<unsigned>(parse_pids(*list_of_clients).size());
+  }
+  change_status([&](MpsDaemonStatus& status) {
+    status.server_pid = servers.empty() ? std::nullopt : std::optional(servers.front());
+    status.clients = clients;
+  });
+  return Done{};
+}
+
+Status MpsDaemon::try_client() {
+  if (no_library_told_) return Done{};
+  const CanaryVerdict verdict = run_canary();
+  if (verdict.no_library) {
+    no_library_told_ = true;
+    surroundings_.log->warning("mps daemons are not tried with a client",
+                               {{"daemon", plan_.name}, {"reason", verdict.problem}});
+    return Done{};
+  }
+  if (wish() != Wish::kRun) return Done{};
+  if (process_.has_ended()) return ended_error();
+  if (!verdict.through) return trouble(verdict.problem);
+  // A client that does not find the daemon runs without it and says nothing.
+  const Result<std::string> servers = ask("get_server_list");
+  if (!servers) return servers.error();
+  if (parse_pids(*servers).empty()) return trouble("a client ran, but not through the daemon");
+  return Done{};
+}
+
+CanaryVerdict MpsDaemon::run_canary() {
+  const std::string place = plan_.folder + "/canary";
+  Result<DaemonOutput> said = DaemonOutput::open(place);
+  if (!said) return {.problem = said.error().message};
+  const Result<UniqueFd> out = said->writing_end();
+  if (!out) return {.problem = out.error().message};
+  Result<Process> canary = Process::spawn(canary_command(programs_, plan_, surroundings_.host),
+                                          {.out = out->get(), .err = out->get()});
+  if (!canary) return {.problem = canary.error().message};
+  const Clock::time_point deadline = Clock::now() + timings_.client;
+  while (!canary->has_ended() && Clock::now() < deadline && wish() == Wish::kRun) {
+    if (wait_until(deadline, &*canary) == Event::kEnded) break;
+    // Somebody may be waiting for more room just now.
+    if (Status set = apply_limits(); !set) break;
+  }
+  if (!canary->has_ended()) {
+    canary->kill();
+    canary->wait(kDying);
+  }
+  said->take_lines();
+  return judge_canary(canary->exit_code(), said->last_line());
+}
+
+void MpsDaemon::stop_processes() {
+  const std::string variable = pipe_variable(plan_);
+  // `quit` alone waits for clients without end.
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(timings_.drain);
+  if (!find_processes(variable, kControlProgram).empty()) {
+    const Result<Finished> quit =
+        run_program(question_command(programs_, plan_.pipe()),
+                    "quit -t " + std::to_string(seconds.count()) + "\n", seconds + timings_.answer);
+    if (quit && quit->exit_code == 0 && process_) process_.wait(timings_.answer);
+  }
+  const Clock::time_point deadline = Clock::now() + kDying;
+  for (std::vector<pid_t> left = find_processes(variable, "nvidia-cuda-mps-");
+       !left.empty() && Clock::now() < deadline;
+       left = find_processes(variable, "nvidia-cuda-mps-")) {
+    for (const pid_t pid : left) {
+      ::kill(pid, SIGKILL);
+      Process::of(pid).wait(milliseconds(500));
+    }
+  }
+  if (process_) process_.has_ended();
+  process_ = Process();
+  read_output();
+  change_status([](MpsDaemonStatus& status) {
+    status.pid = 0;
+    status.server_pid.reset();
+    status.clients = 0;
+  });
+}
+
+void MpsDaemon::clean_up() {
+  set_state(MpsState::kStopping);
+  if (programs_.control.empty()) {
+    if (const Result<DriverPrograms> programs = find_programs(surroundings_.host)) {
+      programs_ = *programs;
+    }
+  }
+  // No new container finds its way; those that are in are waited for.
+  ::unlink((plan_.client_view() + "/control").c_str());
+  stop_processes();
+  Status done = restore_compute_mode(plan_, surroundings_.set_compute_mode);
+  // Where the mode could not be put back its memory stays, for the next try.
+  if (done) done = remove_mps_folders(plan_);
+  const std::string problem = done ? "" : done.error().message;
+  if (done) {
+    surroundings_.log->info("mps daemon is stopped", {{"daemon", plan_.name}});
+  } else {
+    surroundings_.log->warning("mps daemon is stopped, but left something behind",
+                               {{"daemon", plan_.name}, {"problem", problem}});
+  }
+  set_state(MpsState::kStopped, problem);
+}
+
+Result<std::string> MpsDaemon::ask(const std::string& question) const {
+  const Result<Finished> answer =
+      run_program(question_command(programs_, plan_.pipe()), question + "\n", timings_.answer);
+  if (!answer) return answer.error();
+  if (!answer->exit_code) return trouble("the MPS daemon does not answer '" + question + "'");
+  if (*answer->exit_code != 0) {
+    return trouble("the MPS daemon cannot be asked: " + std::string(trim(answer->err)));
+  }
+  return answer->out;
+}
+
+MpsDaemon::Event MpsDaemon::wait_until(Clock::time_point deadline, const Process* also) {
+  while (true) {
+    if (process_ && process_.has_ended()) return Event::kEnded;
+    const auto left = std::max(milliseconds(0), left_until(deadline));
+    if (left == milliseconds(0)) return Event::kTime;
+    std::array<pollfd, 4> polled{pollfd{wake_.fd(), POLLIN, 0},
+                                 pollfd{output_ ? output_->fd() : -1, POLLIN, 0},
+                                 pollfd{process_ ? process_.fd() : -1, POLLIN, 0},
+                                 pollfd{also != nullptr ? also->fd() : -1, POLLIN, 0}};
+    // A kernel that cannot tell of an end is asked now and then.
+    const bool blind = (process_ && process_.fd() < 0) || (also != nullptr && also->fd() < 0);
+    const milliseconds patience = blind ? std::min(left, milliseconds(200)) : left;
+    ::poll(polled.data(), polled.size(), static_cast<int>(patience.count()));
+    if (polled[1].revents != 0) read_output();
+    if (polled[0].revents != 0) {
+      wake_.clear();
+      return Event::kWoken;
+    }
+    if (also != nullptr && (polled[3].revents != 0 || blind)) return Event::kTime;
+  }
+}
+
+void MpsDaemon::read_output() {
+  if (!output_) return;
+  for (const std::string& line : output_->take_lines()) {
+    if (!is_worth_logging(line)) continue;
+    surroundings_.log->warning("mps daemon says", {{"daemon", plan_.name}, {"line", line}});
+  }
+}
+
+}  // namespace tranche

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/plan.h"
+
+#include <algorithm>
+
+namespace tranche {
+namespace {
+
+// CUDA looks here where CUDA_MPS_PIPE_DIRECTORY is not set, so a process that
+// lost its environment still finds the daemon.
+constexpr const char* kDefaultPipe = "/tmp/nvidia-mps";
+// sun_path, with its closing zero; the longest name in a pipe folder.
+constexpr std::size_t kAddressBytes = 108;
+constexpr const char* kLongestName = "/pipe/control_privileged";
+
+struct WantedDevice {
+  const OfferedDevice* device;
+  const Offer* offer;
+  bool exclusive;
+};
+
+// Each device once, in the catalog's order. One that two resources offer is
+// exclusive when either asks for it.
+std::vector<WantedDevice> wanted_devices(const Catalog& catalog) {
+  std::vector<WantedDevice> wanted;
+  for (const Offer& offer : catalog.offers) {
+    const Rung rung = offer.terms.rung;
+    if (rung != Rung::kMps && rung != Rung::kMpsExclusive) continue;
+    const bool exclusive = rung == Rung::kMpsExclusive;
+    for (const OfferedDevice& device : offer.devices) {
+      const auto known = std::ranges::find_if(
+          wanted, [&](const WantedDevice& other) { return other.device->uuid == device.uuid; });
+      if (known == wanted.end()) {
+        wanted.push_back({&device, &offer, exclusive});
+      } else {
+        known->exclusive = known->exclusive || exclusive;
+      }
+    }
+  }
+  return wanted;
+}
+
+std::optional<std::uint64_t> limit_of(const OfferedDevice& device, const LargestHeld& held) {
+  const auto share = held.find(device.uuid);
+  if (share != held.end() && share->second > 0) return share->second;
+  // Nobody holds any of it: as large as it is.
+  return device.memory_bytes > 0 ? std::optional(device.memory_bytes) : std::nullopt;
+}
+
+void add_device(MpsDaemonPlan& daemon, const WantedDevice& wanted, const LargestHeld& held) {
+  daemon.devices.push_back(wanted.device->uuid);
+  daemon.limits.push_back(limit_of(*wanted.device, held));
+  daemon.exclusive = daemon.exclusive || wanted.exclusive;
+}
+
+std::string path_problem(const std::string& folder) {
+  const std::size_t length = folder.size() + std::string(kLongestName).size();
+  if (length < kAddressBytes) return "";
+  return "the MPS folder " + folder + " is too long for a socket in it: " + std::to_string(length) +
+         " bytes with the socket's name, and " + std::to_string(kAddressBytes - 1) +
+         " are possible; give a shorter directory";
+}
+
+MpsPlan per_gpu(const std::vector<WantedDevice>& wanted, const MpsOptions& options,
+                const LargestHeld& held) {
+  MpsPlan plan{.directory = options.directory};
+  for (const WantedDevice& one : wanted) {
+    const std::string& uuid = one.device->uuid;
+    MpsDaemonPlan daemon{.name = uuid,
+                         .folder = options.directory + "/" + uuid,
+                         .shared_memory = options.shared_memory};
+    add_device(daemon, one, held);
+    if (std::string problem = path_problem(daemon.folder); !problem.empty()) {
+      plan.refused[uuid] = std::move(problem);
+      continue;
+    }
+    plan.daemons.push_back(std::move(daemon));
+  }
+  std::ranges::sort(plan.daemons, {}, &MpsDaemonPlan::name);
+  return plan;
+}
+
+MpsPlan per_node(const std::vector<WantedDevice>& wanted, const MpsOptions& options,
+                 const LargestHeld& held) {
+  MpsPlan plan{.directory = options.directory};
+  MpsDaemonPlan daemon{.name = "node",
+                       .folder = options.directory + "/node",
+                       .shared_memory = options.shared_memory};
+  const std::string problem = path_problem(daemon.folder);
+  for (const WantedDevice& one : wanted) {
+    if (!problem.empty()) {
+      plan.refused[one.device->uuid] = problem;
+    } else if (one.device->is_mig()) {
+      // CUDA shows a process one MIG device and no more.
+      plan.refused[one.device->uuid] =
+          "one MPS daemon for the node cannot serve MIG devices; have one daemon a GPU";
+    } else {
+      add_device(daemon, one, held);
+    }
+  }
+  if (!daemon.devices.empty()) plan.daemons.push_back(std::move(daemon));
+  return plan;
+}
+
+MpsPlan outside(const std::vector<WantedDevice>& wanted, const MpsOptions& options) {
+  MpsPlan plan;
+  for (const WantedDevice& one : wanted) {
+    MpsWiring wiring{.pipe_directory = options.pipe,
+                     .mounts = {{options.pipe, options.pipe, false}},
+                     // A daemon for all GPUs numbers them as the driver does.
+                     .ordinal = one.device->gpu_index};
+    if (options.pipe.empty()) wiring.problem = "no MPS pipe directory is given; set --mps-pipe";
+    plan.elsewhere[one.device->uuid] = {.wiring = std::move(wiring)};
+  }
+  return plan;
+}
+
+MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& options,
+                const std::string& root_here) {
+  MpsPlan plan;
+  for (const WantedDevice& one : wanted) {
+    const std::string& resource = one.offer->name.text;
+    const std::string place = "/" + resource + "/pipe";
+    MpsElsewhere entry;
+    entry.wiring = {.pipe_directory = "/mps" + place,
+                    .mounts = {{"/mps" + place, options.nvidia_root + place, false},
+                               {"/dev/shm", options.nvidia_root + "/shm", false}},
+                    .ordinal = one.device->gpu_index};
+    for (const std::string& root : {root_here, options.nvidia_root}) {
+      entry.ready_when.push_back(root + "/.ready");
+      entry.ready_when.push_back(root + "/" + resource + "/.started");
+    }
+    plan.elsewhere[one.device->uuid] = std::move(entry);
+  }
+  return plan;
+}
+
+}  // namespace
+
+MpsPlan plan_mps(const Catalog& catalog, const MpsOptions& options, const LargestHeld& held,
+                 const std::string& nvidia_root_here) {
+  const std::vector<WantedDevice> wanted = wanted_devices(catalog);
+  switch (options.daemons) {
+    case MpsDaemons::kOutside: return outside(wanted, options);
+    case MpsDaemons::kPerGpu: return per_gpu(wanted, options, held);
+    case MpsDaemons::kPerNode: return per_node(wanted, options, held);
+    case MpsDaemons::kNvidia: return nvidias(wanted, options, nvidia_root_here);
+  }
+  return {};
+}
+
+std::map<std::string, MpsWiring> wirings_of(const MpsDaemonPlan& daemon,
+                                            const std::string& problem) {
+  std::map<std::string, MpsWiring> wirings;
+  MpsWiring wiring{.pipe_directory = kDefaultPipe,
+                   .mounts = {{kDefaultPipe, daemon.client_view(), true}},
+                   .problem = problem};
+  if (daemon.shared_memory) wiring.mounts.push_back({"/dev/shm", daemon.shm(), false});
+  for (unsigned ordinal = 0; ordinal < daemon.devices.size(); ++ordinal) {
+    wiring.ordinal = ordinal;
+    wirings[daemon.devices[ordinal]] = wiring;
+  }
+  return wirings;
+}
+
+}  // namespace tranche

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which MPS daemons the node needs, and how containers reach those that are
+// not ours. Pure: the same catalog, options and holdings give the same plan.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grant/node_facts.h"
+#include "mps/options.h"
+#include "sharing/catalog.h"
+
+namespace tranche {
+
+// A control daemon of ours.
+struct MpsDaemonPlan {
+  std::string name;    // of its folder: the device's uuid, or "node"
+  std::string folder;  // <directory>/<name>
+  // What it serves. The place in the list is the ordinal that daemon and
+  // clients call the device by.
+  std::vector<std::string> devices;
+  // The most that a client without a limit of its own may take of each device;
+  // empty where the device's size is not known.
+  std::vector<std::optional<std::uint64_t>> limits;
+  // Nobody but the daemon may use the devices.
+  bool exclusive = false;
+  // Containers get a /dev/shm that is the daemon's too.
+  bool shared_memory = false;
+
+  std::string pipe() const { return folder + "/pipe"; }
+  // What containers mount: only the socket that clients need.
+  std::string client_view() const { return folder + "/client"; }
+  std::string log() const { return folder + "/log"; }
+  std::string shm() const { return folder + "/shm"; }
+  bool operator==(const MpsDaemonPlan&) const = default;
+};
+
+// Daemons that somebody else runs.
+struct MpsElsewhere {
+  MpsWiring wiring;
+  // Files of which one must be there before a container is sent; empty: it is
+  // not for us to ask.
+  std::vector<std::string> ready_when;
+
+  bool operator==(const MpsElsewhere&) const = default;
+};
+
+struct MpsPlan {
+  // Where daemons of ours live; what lies there and is not wanted is an earlier
+  // agent's, and goes. Empty: there is none of ours, and never was.
+  std::string directory;
+  std::vector<MpsDaemonPlan> daemons;             // by name
+  std::map<std::string, MpsElsewhere> elsewhere;  // by the device's uuid
+  std::map<std::string, std::string> refused;     // uuid to why no daemon can serve it
+
+  bool operator==(const MpsPlan&) const = default;
+};
+
+// Bytes of each device's largest share that is held, by uuid. A device that is
+// not in it has no holder.
+using LargestHeld = std::map<std::string, std::uint64_t>;
+
+// `nvidia_root_here` is where --mps-root is mounted for us.
+MpsPlan plan_mps(const Catalog& catalog, const MpsOptions& options, const LargestHeld& held,
+                 const std::string& nvidia_root_here = "/mps");
+
+// How containers reach a daemon of ours, device by device; `problem` says why
+// they may not.
+std::map<std::string, MpsWiring> wirings_of(const MpsDaemonPlan& daemon,
+                                            const std::string& problem);
+
+}  // namespace tranche

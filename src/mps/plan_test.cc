@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Key;
+using testing::UnorderedElementsAre;
+
+constexpr std::uint64_t kGiB = 1ULL << 30;
+
+Offer offer_of(const std::string& name, Rung rung, std::vector<OfferedDevice> devices) {
+  return {.name = ResourceName(name), .devices = std::move(devices), .terms = {.rung = rung}};
+}
+
+Catalog two_gpus() {
+  return {.offers = {offer_of("example.com/mem", Rung::kMps,
+                              {{.uuid = "GPU-a", .gpu_index = 0, .memory_bytes = 80 * kGiB},
+                               {.uuid = "GPU-b", .gpu_index = 3, .memory_bytes = 40 * kGiB}})}};
+}
+
+TEST(MpsPlan, HasADaemonForEachGpu) {
+  const MpsPlan plan = plan_mps(two_gpus(), {.directory = "/run/x"}, {{"GPU-b", 10 * kGiB}});
+  ASSERT_EQ(plan.daemons.size(), 2U);
+  EXPECT_EQ(plan.daemons[0], (MpsDaemonPlan{.name = "GPU-a",
+                                            .folder = "/run/x/GPU-a",
+                                            .devices = {"GPU-a"},
+                                            // Nobody holds any of it: as large as it is.
+                                            .limits = {80 * kGiB}}));
+  EXPECT_EQ(plan.daemons[1].limits, (std::vector<std::optional<std::uint64_t>>{10 * kGiB}));
+  EXPECT_EQ(plan.directory, "/run/x");
+}
+
+TEST(MpsPlan, LeavesOutWhatMpsDoesNotHold) {
+  Catalog catalog = two_gpus();
+  catalog.offers[0].terms.rung = Rung::kNone;
+  EXPECT_THAT(plan_mps(catalog, {}, {}).daemons, IsEmpty());
+  catalog.offers[0].terms.rung = Rung::kDriver;
+  EXPECT_THAT(plan_mps(catalog, {}, {}).daemons, IsEmpty());
+}
+
+TEST(MpsPlan, HasADeviceOnceThoughTwoResourcesOfferIt) {
+  Catalog catalog = two_gpus();
+  catalog.offers.push_back(offer_of("example.com/z", Rung::kMpsExclusive, {{.uuid = "GPU-a"}}));
+  const MpsPlan plan = plan_mps(catalog, {}, {});
+  ASSERT_EQ(plan.daemons.size(), 2U);
+  EXPECT_TRUE(plan.daemons[0].exclusive);
+  EXPECT_FALSE(plan.daemons[1].exclusive);
+}
+
+TEST(MpsPlan, ServesAMigDeviceByItsOwnUuid) {
+  const Catalog catalog{
+      .offers = {offer_of("nvidia.com/mig", Rung::kMps,
+                          {{.uuid = "MIG-1", .gpu = GpuUuid("GPU-a"), .mig_index = 0}})}};
+  const MpsPlan plan = plan_mps(catalog, {}, {});
+  ASSERT_EQ(plan.daemons.size(), 1U);
+  EXPECT_THAT(plan.daemons[0].devices, ElementsAre("MIG-1"));
+  // Its size is not known: no limit rather than a wrong one.
+  EXPECT_EQ(plan.daemons[0].limits, std::vector<std::optional<std::uint64_t>>{std::nullopt});
+}
+
+TEST(MpsPlan, HasOneDaemonForTheNodeWhereThatIsChosen) {
+  Catalog catalog = two_gpus();
+  catalog.offers.push_back(
+      offer_of("nvidia.com/mig", Rung::kMps, {{.uuid = "MIG-1", .mig_index = 0}}));
+  const MpsPlan plan =
+      plan_mps(catalog, {.daemons = MpsDaemons::kPerNode, .directory = "/run/x"}, {});
+  ASSERT_EQ(plan.daemons.size(), 1U);
+  EXPECT_EQ(plan.daemons[0].folder, "/run/x/node");
+  EXPECT_THAT(plan.daemons[0].devices, ElementsAre("GPU-a", "GPU-b"));
+  EXPECT_EQ(wirings_of(plan.daemons[0], "").at("GPU-b").ordinal, 1U);
+  EXPECT_THAT(plan.refused.at("MIG-1"), HasSubstr("cannot serve MIG devices"));
+}
+
+TEST(MpsPlan, RefusesAFolderTooLongForASocket) {
+  const MpsPlan plan = plan_mps(two_gpus(), {.directory = "/" + std::string(90, 'x')}, {});
+  EXPECT_THAT(plan.daemons, IsEmpty());
+  EXPECT_THAT(plan.refused, UnorderedElementsAre(Key("GPU-a"), Key("GPU-b")));
+  EXPECT_THAT(plan.refused.at("GPU-a"), HasSubstr("give a shorter directory"));
+}
+
+TEST(MpsPlan, GivesAPipeOutsideOurCareAsItIs) {
+  const MpsPlan plan =
+      plan_mps(two_gpus(), {.daemons = MpsDaemons::kOutside, .pipe = "/tmp/nvidia-mps"}, {});
+  EXPECT_THAT(plan.daemons, IsEmpty());
+  EXPECT_EQ(plan.elsewhere.at("GPU-b").wiring,
+            (MpsWiring{.pipe_directory = "/tmp/nvidia-mps",
+                       .mounts = {{"/tmp/nvidia-mps", "/tmp/nvidia-mps", false}},
+                       .ordinal = 3}));
+  EXPECT_THAT(plan.elsewhere.at("GPU-b").ready_when, IsEmpty());
+}
+
+TEST(MpsPlan, FollowsNvidiasLayout) {
+  Catalog catalog = two_gpus();
+  catalog.offers[0].name = ResourceName("nvidia.com/gpu");
+  const MpsPlan plan = plan_mps(
+      catalog, {.daemons = MpsDaemons::kNvidia, .nvidia_root = "/run/nvidia/mps"}, {}, "/mps");
+  const MpsElsewhere& found = plan.elsewhere.at("GPU-a");
+  EXPECT_EQ(found.wiring.pipe_directory, "/mps/nvidia.com/gpu/pipe");
+  EXPECT_THAT(found.wiring.mounts,
+              ElementsAre(MpsWiring::Mount{"/mps/nvidia.com/gpu/pipe",
+                                           "/run/nvidia/mps/nvidia.com/gpu/pipe", false},
+                          MpsWiring::Mount{"/dev/shm", "/run/nvidia/mps/shm", false}));
+  EXPECT_THAT(found.ready_when,
+              ElementsAre("/mps/.ready", "/mps/nvidia.com/gpu/.started", "/run/nvidia/mps/.ready",
+                          "/run/nvidia/mps/nvidia.com/gpu/.started"));
+}
+
+TEST(MpsWirings, HaveSharedMemoryOnlyWhereAsked) {
+  MpsDaemonPlan daemon{.name = "GPU-a", .folder = "/run/x/GPU-a", .devices = {"GPU-a"}};
+  EXPECT_THAT(wirings_of(daemon, "").at("GPU-a").mounts,
+              ElementsAre(MpsWiring::Mount{"/tmp/nvidia-mps", "/run/x/GPU-a/client", true}));
+  daemon.shared_memory = true;
+  EXPECT_THAT(wirings_of(daemon, "down").at("GPU-a").mounts,
+              ElementsAre(MpsWiring::Mount{"/tmp/nvidia-mps", "/run/x/GPU-a/client", true},
+                          MpsWiring::Mount{"/dev/shm", "/run/x/GPU-a/shm", false}));
+  EXPECT_EQ(wirings_of(daemon, "down").at("GPU-a").problem, "down");
+}
+
+}  // namespace
+}  // namespace tranche

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/process.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/testing/temp_dir.h"
+#include "mps/daemon_output.h"
+
+namespace tranche {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Command shell(const std::string& script, std::vector<std::string> environment = {}) {
+  environment.emplace_back("PATH=/usr/bin:/bin");
+  return {{"/bin/sh", "-c", script}, std::move(environment)};
+}
+
+TEST(RunProgram, GivesInputAndTakesOutput) {
+  const auto done = run_program(shell("cat; echo no >&2; exit 3"), "hello\n", seconds(30));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->exit_code, 3);
+  EXPECT_EQ(done->out, "hello\n");
+  EXPECT_EQ(done->err, "no\n");
+}
+
+TEST(RunProgram, PassesNothingOnThatWasNotGiven) {
+  ::setenv("TRANCHE_LEAK", "x", 1);  // NOLINT(concurrency-mt-unsafe)
+  const auto done =
+      run_program(shell("echo \"$TRANCHE_LEAK$GIVEN\"", {"GIVEN=y"}), "", seconds(30));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->out, "y\n");
+}
+
+TEST(RunProgram, KillsWhatTakesTooLong) {
+  const auto done = run_program(shell("exec sleep 1000"), "", milliseconds(50));
+  ASSERT_TRUE(done);
+  EXPECT_FALSE(done->exit_code.has_value());
+}
+
+TEST(RunProgram, KeepsABoundedPartOfEndlessOutput) {
+  const auto done = run_program(shell("yes | head -c 1000000"), "", seconds(30));
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->exit_code, 0);
+  EXPECT_EQ(done->out.size(), 65536U);
+}
+
+TEST(RunProgram, SaysWhatCannotBeStarted) {
+  const auto done = run_program({{"/nonexistent/program"}, {}}, "", seconds(30));
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("starting /nonexistent/program: No such file"));
+}
+
+TEST(AProcess, IsInASessionOfItsOwnAndTellsItsEnd) {
+  Result<Process> process = Process::spawn(shell("exec sleep 1000"), {});
+  ASSERT_TRUE(process);
+  EXPECT_EQ(::getsid(process->pid()), process->pid());
+  EXPECT_FALSE(process->has_ended());
+  EXPECT_FALSE(process->wait(milliseconds(1)));
+  process->kill();
+  EXPECT_TRUE(process->wait(seconds(30)));
+  EXPECT_EQ(process->ending(), "signal 9");
+  EXPECT_FALSE(process->exit_code().has_value());
+}
+
+TEST(AProcess, IsFoundByItsEnvironmentAndItsWords) {
+  const std::string mine = "TRANCHE_TEST_" + std::to_string(::getpid()) + "=1";
+  Result<Process> process = Process::spawn(shell("sleep 1000; : find-me", {mine}), {});
+  ASSERT_TRUE(process);
+  EXPECT_THAT(find_processes(mine, "find-me"), ElementsAre(process->pid()));
+  EXPECT_THAT(find_processes(mine, "not-there"), IsEmpty());
+  EXPECT_THAT(find_processes(mine + "2", "find-me"), IsEmpty());
+  EXPECT_EQ(variable_of(process->pid(), "PATH"), "/usr/bin:/bin");
+  EXPECT_EQ(variable_of(process->pid(), "PAT"), std::nullopt);
+  for (const pid_t pid : find_processes(mine, "sleep")) ::kill(pid, SIGKILL);
+  EXPECT_TRUE(process->wait(seconds(30)));
+}
+
+TEST(DaemonOutput, NeverBlocksItsWriterAndGivesTheNewestLines) {
+  const TempDir dir;
+  Result<DaemonOutput> output = DaemonOutput::open(dir.path("output"));
+  ASSERT_TRUE(output);
+  const Result<UniqueFd> out = output->writing_end();
+  ASSERT_TRUE(out);
+  // Far more than a pipe holds, and nobody reads.
+  Result<Process> writer = Process::spawn(
+      shell("i=0; while [ $i -lt 20000 ]; do echo a line of log; i=$((i+1)); done; exit 0"),
+      {.out = out->get()});
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->wait(seconds(60)));
+  EXPECT_EQ(writer->exit_code(), 0);
+  EXPECT_EQ(output->take_lines().size(), 100U);
+  EXPECT_EQ(output->last_line(), "a line of log");
+  EXPECT_THAT(output->take_lines(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tranche

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Daemons that outlive an agent.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "base/files.h"
+#include "fixture.h"
+
+namespace tranche {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(MpsSupervisor, AdoptsADaemonThatOutlivedTheAgent) {
+  MpsNode node;
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  const int daemon = node.status(kGpuA).pid;
+  const UniqueFd client = node.connect_client(kGpuA);
+  node.end_agent();
+  // It goes on without one to read what it writes.
+  for (int i = 0; i < 500; ++i) ASSERT_THAT(node.ask(kGpuA, "ps"), HasSubstr("COMMAND"));
+
+  node.start_agent().set_plan(node.plan({kGpuA}, {{kGpuA, 20ULL << 30}}));
+  node.await_state(kGpuA, MpsState::kReady);
+  EXPECT_EQ(node.status(kGpuA).pid, daemon);
+  EXPECT_TRUE(node.status(kGpuA).adopted);
+  EXPECT_EQ(node.status(kGpuA).restarts, 0U);
+  EXPECT_EQ(node.ask(kGpuA, "get_default_device_pinned_mem_limit 0"), "20G\n");
+  EXPECT_THAT(node.ask(kGpuA, "ps"), HasSubstr(std::to_string(::getpid())));
+}
+
+TEST(MpsSupervisor, RestartsAnAdoptedDaemonThatEnds) {
+  MpsNode node;
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  node.end_agent();
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  const int adopted = node.status(kGpuA).pid;
+  ::kill(adopted, SIGKILL);
+  node.await([&](const MpsReport& report) { return report.daemons[0].restarts > 0; }, "a restart");
+  node.await_state(kGpuA, MpsState::kReady);
+  EXPECT_NE(node.status(kGpuA).pid, adopted);
+  EXPECT_FALSE(node.status(kGpuA).adopted);
+}
+
+TEST(MpsSupervisor, EndsWhatAnEarlierAgentLeftAndNobodyWants) {
+  MpsNode node;
+  node.start_agent().set_plan(node.plan({kGpuA, kGpuB}));
+  node.await_state(kGpuA, MpsState::kReady);
+  node.await_state(kGpuB, MpsState::kReady);
+  node.end_agent();
+  node.start_agent().set_plan(node.plan({kGpuB}));
+  node.await_state(kGpuB, MpsState::kReady);
+  await_condition([&] { return !path_exists(node.folder(kGpuA)); }, "the folder's end");
+  EXPECT_THAT(node.processes(kGpuA), IsEmpty());
+  EXPECT_TRUE(node.status(kGpuB).adopted);
+}
+
+TEST(MpsSupervisor, TakesOverAFolderThatAKilledDaemonLeft) {
+  MpsNode node;
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  const int daemon = node.status(kGpuA).pid;
+  const int server = node.status(kGpuA).server_pid.value_or(0);
+  node.end_agent();
+  ::kill(daemon, SIGKILL);
+  ASSERT_TRUE(path_exists(node.folder(kGpuA) + "/pipe/nvidia-cuda-mps-control.pid"));
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  EXPECT_NE(node.status(kGpuA).pid, daemon);
+  EXPECT_FALSE(node.status(kGpuA).adopted);
+  // The server that the dead one left is gone.
+  EXPECT_EQ(node.processes(kGpuA).size(), 2U);
+  EXPECT_NE(node.status(kGpuA).server_pid, server);
+}
+
+}  // namespace
+}  // namespace tranche

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A driver root with the stand-ins of the MPS programs in it, a folder for
+// daemons, and words for tests of the supervisor: what is awaited is a
+// condition, never a time.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/testing/temp_dir.h"
+#include "base/unique_fd.h"
+#include "mps/plan.h"
+#include "mps/process.h"
+#include "mps/supervisor.h"
+
+namespace tranche {
+
+inline constexpr const char* kGpuA = "GPU-aaaaaaaa-0000-0000-0000-000000000000";
+inline constexpr const char* kGpuB = "GPU-bbbbbbbb-0000-0000-0000-000000000000";
+
+class MpsNode {
+ public:
+  MpsNode();
+  ~MpsNode();
+  MpsNode(const MpsNode&) = delete;
+  MpsNode& operator=(const MpsNode&) = delete;
+
+  // The driver root's own loader and C library come with it.
+  void give_own_loader();
+  void take_away_libcuda();
+
+  std::string directory() const { return dir_.path("mps"); }
+  std::string folder(const std::string& uuid) const { return directory() + "/" + uuid; }
+  std::string root() const { return dir_.path("root"); }
+  MpsPlan plan(const std::vector<std::string>& uuids, const LargestHeld& held = {}) const;
+
+  // A new supervisor, as a started agent has it.
+  MpsSupervisor& start_agent();
+  // Lets go of it, as an agent that ends.
+  void end_agent() { supervisor_.reset(); }
+  MpsSupervisor& supervisor() { return *supervisor_; }
+
+  // Waits for a report that has it; the test fails when none comes.
+  void await(const std::function<bool(const MpsReport&)>& has, const std::string& what);
+  void await_state(const std::string& uuid, MpsState state);
+  MpsDaemonStatus status(const std::string& uuid);
+  MpsWiring wiring(const std::string& uuid);
+
+  // A question to the stand-in, from outside.
+  std::string ask(const std::string& uuid, const std::string& question) const;
+  // See control_standin.cc.
+  void behave(const std::string& uuid, const std::string& word) const;
+  // A client that is served; it lives as long as the descriptor.
+  UniqueFd connect_client(const std::string& uuid) const;
+  std::vector<pid_t> processes(const std::string& uuid) const;
+  std::string log_text() const;
+
+  MpsTimings timings;
+  SetComputeMode set_compute_mode;
+
+ private:
+  TempDir dir_;
+  mutable std::mutex log_mutex_;
+  std::string log_text_;  // guarded by log_mutex_
+  Log log_;
+  std::unique_ptr<MpsSupervisor> supervisor_;
+};
+
+// Waits for a condition that no report tells of.
+void await_condition(const std::function<bool()>& holds, const std::string& what);
+
+}  // namespace tranche
