@@ -316,7 +316,7 @@ TEST_F(NvmlSourceOnAWorld, AsksTheNextGpuForLimitsWhereOneDoesNotAnswer) {
 }
 
 TEST_F(NvmlSourceOnAWorld, KnowsTheDriverEvenWhereAskingForLimitsHangs) {
-  patience_ = milliseconds(300);
+  patience_ = seconds(1);
   start(with_driver("t4-single", "615.10.01"));
   apply(sim::block_call("nvmlDeviceGetMemoryLimits_v1"));
   ASSERT_TRUE(source_->open());
