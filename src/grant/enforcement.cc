@@ -2,6 +2,8 @@
 #include "grant/enforcement.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "grant/mps.h"
@@ -121,7 +123,7 @@ void tell(const GrantRequest& request, ContainerGrant& grant) {
   const std::string suffix = "_" + as_variable(request.offer.name.text);
   for (const auto& [name, value] :
        {std::pair{std::string("TRANCHE_MEMORY_ENFORCEMENT"),
-                  std::string(rung_word(request.offer.terms.rung))},
+                  std::string(word(request.offer.terms.rung))},
         std::pair{std::string("TRANCHE_MEMORY_LIMIT_MIB"), smallest_mib(request)}}) {
     grant.env[name] = value;
     grant.env[name + suffix] = value;
@@ -153,7 +155,7 @@ Result<Rung> settle(const Offer& offer, const Enforcers& node) {
   if (const std::optional<Rung> demanded = offer.terms.demanded) {
     const std::string why = problem(*demanded, offer, node);
     if (why.empty()) return *demanded;
-    return Error{ErrorCode::kUnavailable, "enforcement " + std::string(rung_word(*demanded)) +
+    return Error{ErrorCode::kUnavailable, "enforcement " + std::string(word(*demanded)) +
                                               " is demanded of " + offer.name.text +
                                               ", and this node cannot hold it: " + why};
   }
@@ -162,16 +164,6 @@ Result<Rung> settle(const Offer& offer, const Enforcers& node) {
   // A daemon of others serves whole GPUs, as far as anybody can know.
   if (node.mps_of_others && node.no_mps.empty() && !has_mig(offer)) return Rung::kMps;
   return Rung::kNone;
-}
-
-std::string_view rung_word(Rung rung) {
-  switch (rung) {
-    case Rung::kNone: return "none";
-    case Rung::kMps: return "mps";
-    case Rung::kMpsExclusive: return "mps-exclusive";
-    case Rung::kDriver: return "driver";
-  }
-  return "none";
 }
 
 Status add_enforcement(const GrantRequest& request, ContainerGrant& grant) {

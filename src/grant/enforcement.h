@@ -9,7 +9,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -47,9 +46,6 @@ Enforcers enforcers(const Inventory& inventory, const GrantOptions& options,
 // is an error that says why this node cannot hold it: then the resource is not
 // to be offered here. Where nothing is demanded, the best that is there.
 Result<Rung> settle(const Offer& offer, const Enforcers& node);
-
-// none, mps, mps-exclusive, driver: as configuration and containers read it.
-std::string_view rung_word(Rung rung);
 
 // Makes the grant hold what the offer's rung says, and tells the container of
 // it. NVIDIA's own resources get nothing beyond what NVIDIA's plugin gives.

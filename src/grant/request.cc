@@ -90,7 +90,7 @@ Result<GrantRequest> read_request(const Offer& offer, const GrantOptions& option
                                   const NodeFacts& facts,
                                   const std::vector<std::string_view>& ids) {
   if (ids.empty()) return refusal(offer, "no device ids were given");
-  if ((offer.terms.one_share_only) && ids.size() > 1) {
+  if (offer.terms.one_share_only && ids.size() > 1) {
     return refusal(offer, "maximum request size for shared resources is 1; found " +
                               std::to_string(ids.size()));
   }

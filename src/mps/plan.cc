@@ -107,8 +107,9 @@ MpsPlan outside(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
   for (const WantedDevice& one : wanted) {
     MpsWiring wiring{.pipe_directory = options.pipe,
                      .mounts = {{options.pipe, options.pipe, false}},
-                     // A daemon for all GPUs numbers them as the driver does.
-                     .ordinal = one.device->gpu_index};
+                     // Which GPUs it was started with, and in which order it
+                     // counts them, is its owner's.
+                     .ordinal = std::nullopt};
     if (options.pipe.empty()) wiring.problem = "no MPS pipe directory is given; set --mps-pipe";
     plan.elsewhere[one.device->uuid] = {.wiring = std::move(wiring)};
   }
@@ -125,7 +126,8 @@ MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
     entry.wiring = {.pipe_directory = "/mps" + place,
                     .mounts = {{"/mps" + place, options.nvidia_root + place, false},
                                {"/dev/shm", options.nvidia_root + "/shm", false}},
-                    .ordinal = one.device->gpu_index};
+                    .ordinal = one.device->gpu_index,
+                    .limits_are_the_daemons = true};
     for (const std::string& root : {root_here, options.nvidia_root}) {
       entry.ready_when.push_back(root + "/.ready");
       entry.ready_when.push_back(root + "/" + resource + "/.started");

@@ -92,7 +92,7 @@ TEST(MpsPlan, GivesAPipeOutsideOurCareAsItIs) {
   EXPECT_EQ(plan.elsewhere.at("GPU-b").wiring,
             (MpsWiring{.pipe_directory = "/tmp/nvidia-mps",
                        .mounts = {{"/tmp/nvidia-mps", "/tmp/nvidia-mps", false}},
-                       .ordinal = 3}));
+                       .ordinal = std::nullopt}));
   EXPECT_THAT(plan.elsewhere.at("GPU-b").ready_when, IsEmpty());
 }
 
@@ -103,6 +103,7 @@ TEST(MpsPlan, FollowsNvidiasLayout) {
       catalog, {.daemons = MpsDaemons::kNvidia, .nvidia_root = "/run/nvidia/mps"}, {}, "/mps");
   const MpsElsewhere& found = plan.elsewhere.at("GPU-a");
   EXPECT_EQ(found.wiring.pipe_directory, "/mps/nvidia.com/gpu/pipe");
+  EXPECT_TRUE(found.wiring.limits_are_the_daemons);
   EXPECT_THAT(found.wiring.mounts,
               ElementsAre(MpsWiring::Mount{"/mps/nvidia.com/gpu/pipe",
                                            "/run/nvidia/mps/nvidia.com/gpu/pipe", false},
