@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -18,6 +19,8 @@
 #include "apps/compose.h"
 #include "apps/config_watch.h"
 #include "apps/facts_reader.h"
+#include "apps/ledger_desk.h"
+#include "apps/mps_desk.h"
 #include "apps/node_status.h"
 #include "apps/version.h"
 #include "base/files.h"
@@ -40,6 +43,9 @@ namespace {
 // specifications, device nodes, the control socket.
 // With CDI it walks through the driver's files, which takes some 10 ms.
 constexpr int kHousekeepingMs = 30'000;
+
+// How long the kubelet may take at our start to say what is held.
+constexpr std::chrono::milliseconds kLedgerPatience{2'000};
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -65,7 +71,15 @@ class Agent {
                  [this](const Inventory& inventory) {
                    if (inventory_.publish(inventory)) news_.ring();
                  }),
-        config_watch_(settings_.config_file) {
+        config_watch_(settings_.config_file),
+        desk_(
+            settings_.kubelet, [this] { news_.ring(); },
+            [this] {
+              if (PluginHost* host = host_.load()) host->nudge();
+            },
+            log),
+        mps_(
+            settings_, [this] { news_.ring(); }, log) {
     facts_.agent = {.running = true, .started = utc_now(), .config_file = settings_.config_file};
   }
 
@@ -78,13 +92,14 @@ class Agent {
     if (!first_look()) return 1;
     publish_status();
     std::jthread scanning;  // before the host: a driver call may end while streams do
-    PluginHost host(settings_.kubelet, book_, log_);
+    PluginHost host(settings_.kubelet, desk_.access(), log_);
     host_ = &host;
     serve();
     start_control();
     scanning = std::jthread([this](const std::stop_token& stop) { scanner_.run(stop); });
     watch();
     control_.reset();
+    host_ = nullptr;
     log_.info("stopping");
     scanning.request_stop();
     return 0;
@@ -103,12 +118,34 @@ class Agent {
       return false;
     }
     compose_now();
+    if (composition_.wants_ledger) {
+      desk_.wait_until_known(kLedgerPatience);
+      compose_now();
+    }
+    if (const std::string problem = ledger_problem(composition_); !problem.empty()) {
+      log_.error("the configuration cannot be held on this node", {{"reason", problem}});
+      return false;
+    }
     if (!composition_.oversized.empty()) {
       log_.error("the configuration offers more than the kubelet can be told",
                  {{"reason", composition_.oversized}});
       return false;
     }
     return true;
+  }
+
+  std::string ledger_problem(const Composition& composition) const {
+    return composition.needs_ledger ? desk_.problem() : std::string();
+  }
+
+  void look_around(const Inventory& inventory) {
+    circumstances_.facts = facts_reader_.read(inventory, settings_);
+    circumstances_.facts.mps = mps_.report().wirings;
+    circumstances_.facts.driver_limits_memory = inventory.limits_memory;
+    circumstances_.enforcers =
+        enforcers(inventory, settings_.grant, settings_.cdi.disabled_hooks);
+    mps_.add_to(circumstances_.enforcers, settings_.mps);
+    circumstances_.ledger = desk_.ledger();
   }
 
   void watch() {
@@ -143,8 +180,9 @@ class Agent {
     Result<Loaded> loaded = load_settings(sources_);
     if (!loaded) return refuse(loaded.error().message);
     const Composition trial =
-        compose(*inventory_.get().value, loaded->settings, node_facts_, book_.get().get());
+        compose(*inventory_.get().value, loaded->settings, circumstances_);
     if (!trial.oversized.empty()) return refuse(trial.oversized);
+    if (const std::string problem = ledger_problem(trial); !problem.empty()) return refuse(problem);
     for (const std::string& notice : loaded->notices) log_.info(notice);
     note_what_waits(loaded->settings);
     settings_ = std::move(loaded->settings);
@@ -185,14 +223,19 @@ class Agent {
 
   void compose_now() {
     const auto inventory = inventory_.get().value;
-    node_facts_ = facts_reader_.read(*inventory, settings_);
-    composition_ = compose(*inventory, settings_, node_facts_, book_.get().get());
+    look_around(*inventory);
+    composition_ = compose(*inventory, settings_, circumstances_);
+    desk_.keep(composition_.wants_ledger);
+    // A list that could not be read must not end anybody's daemon.
+    if (inventory->driver_trouble.empty()) {
+      mps_.serve(composition_.catalog, settings_.mps, circumstances_.ledger.get());
+    }
     for (const std::string& note : composition_.catalog.notes) say("note " + note, note);
     for (const Withheld& device : composition_.catalog.withheld) {
       say("withheld " + device.uuid,
           "device is not offered: " + device.uuid + ": " + device.reason);
     }
-    say("cdi", node_facts_.cdi_problem.empty() ? "" : "CDI: " + node_facts_.cdi_problem);
+    say("cdi", circumstances_.facts.cdi_problem.empty() ? "" : "CDI: " + circumstances_.facts.cdi_problem);
     say("size", composition_.oversized);
     if (composition_.servings.empty()) {
       say("empty", "no device to offer; waiting for one");
@@ -206,16 +249,16 @@ class Agent {
   }
 
   void serve() {
-    host_->serve(composition_.servings);
+    host_.load()->serve(composition_.servings);
     publish_status();
   }
 
   void publish_status() {
     facts_.inventory = *inventory_.get().value;
     facts_.catalog = composition_.catalog;
-    const auto ledger = composition_.needs_ledger ? book_.get() : nullptr;
+    const auto ledger = composition_.wants_ledger ? desk_.ledger() : nullptr;
     facts_.ledger = ledger ? std::optional(*ledger) : std::nullopt;
-    facts_.cdi_problem = node_facts_.cdi_problem;
+    facts_.cdi_problem = circumstances_.facts.cdi_problem;
     status_.publish(std::make_shared<const NodeStatus>(facts_));
   }
 
@@ -224,7 +267,7 @@ class Agent {
         .status =
             [this] {
               NodeStatus now = **status_.get().value;
-              now.resources = host_->status();
+              now.resources = host_.load()->status();
               return to_json(now);
             },
         .release = [this](const std::vector<std::string>& gpus) { return release(gpus); },
@@ -284,12 +327,13 @@ class Agent {
   FactsReader facts_reader_;
   OnChange said_;
 
-  NodeFacts node_facts_;
+  Circumstances circumstances_;
   Composition composition_;
-  LedgerBook book_{[this] { news_.ring(); }};
+  LedgerDesk desk_;
+  MpsDesk mps_;
   NodeStatus facts_;  // the main thread's; others see what is published
   Latest<std::shared_ptr<const NodeStatus>> status_;
-  PluginHost* host_ = nullptr;
+  std::atomic<PluginHost*> host_ = nullptr;
   std::unique_ptr<ControlServer> control_;
 };
 

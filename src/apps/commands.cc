@@ -42,7 +42,7 @@ NodeStatus own_look(const Settings& settings) {
   }
   source.close();
   NodeStatus status{.inventory = present(state)};
-  status.catalog = compose(status.inventory, settings, {}, nullptr).catalog;
+  status.catalog = compose(status.inventory, settings, {}).catalog;
   return status;
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/compose.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
 #include "base/files.h"
 #include "ledger/coverage.h"
+#include "mps/client_limits.h"
 #include "sharing/offer.h"
 
 namespace tranche {
@@ -20,15 +22,17 @@ std::string missing_channel(const GrantOptions& options, const NodeFacts& facts)
          " does not exist";
 }
 
+bool uses_mps(const Terms& terms) {
+  return terms.rung == Rung::kMps || terms.rung == Rung::kMpsExclusive;
+}
+
 // Where one MPS daemon serves one device, and where memory is counted, a
 // container's shares come from one device.
 bool wants_one_device(const Terms& terms, const MpsOptions& mps) {
-  const bool own_daemon = terms.rung == Rung::kMps || terms.rung == Rung::kMpsExclusive;
-  return terms.form == ShareForm::kMemory ||
-         (own_daemon && terms.form != ShareForm::kWhole && mps.daemons == MpsDaemons::kPerGpu);
+  const bool own_daemon = uses_mps(terms) && mps.daemons == MpsDaemons::kPerGpu;
+  return terms.form == ShareForm::kMemory || terms.dialect == Dialect::kGpushare ||
+         (own_daemon && terms.form != ShareForm::kWhole);
 }
-
-}  // namespace
 
 bool needs_ledger(const Catalog& catalog) {
   std::set<std::string> seen;
@@ -41,26 +45,65 @@ bool needs_ledger(const Catalog& catalog) {
   return false;
 }
 
-Composition compose(const Inventory& inventory, const Settings& settings, const NodeFacts& facts,
-                    const Ledger* ledger) {
-  Composition composition{.catalog = offer(inventory, settings.sharing)};
-  composition.oversized = oversized(composition.catalog);
-  for (Offer& offer : composition.catalog.offers) {
-    offer.terms.one_device = wants_one_device(offer.terms, settings.mps);
-  }
-  composition.needs_ledger = needs_ledger(composition.catalog);
-  const auto all =
-      composition.needs_ledger ? std::make_shared<const Catalog>(composition.catalog) : nullptr;
-  const Coverage coverage(composition.catalog, all && ledger != nullptr ? *ledger : Ledger{});
-  const std::string trouble = missing_channel(settings.grant, facts);
-  for (Offer& offer : composition.catalog.offers) {
-    if (!trouble.empty()) {
-      for (OfferedDevice& device : offer.devices) device.health.troubles.push_back(trouble);
+// Settles what holds each resource's containers. One that cannot be held as
+// its policy demands is not offered at all.
+void settle_enforcement(Catalog& catalog, const Settings& settings, const Enforcers& enforcers) {
+  std::erase_if(catalog.offers, [&](Offer& offer) {
+    const Result<Rung> rung = settle(offer, enforcers);
+    if (!rung) {
+      catalog.notes.push_back(offer.name.text + " is not offered: " + rung.error().message);
+      return true;
     }
+    offer.terms.rung = *rung;
+    offer.terms.one_device = wants_one_device(offer.terms, settings.mps);
+    return false;
+  });
+}
+
+void add_troubles(Catalog& catalog, const Settings& settings, const NodeFacts& facts) {
+  const std::string channel = missing_channel(settings.grant, facts);
+  for (Offer& offer : catalog.offers) {
+    for (OfferedDevice& device : offer.devices) {
+      if (!channel.empty()) device.health.troubles.push_back(channel);
+      if (!uses_mps(offer.terms)) continue;
+      const auto wiring = facts.mps.find(device.uuid);
+      if (wiring == facts.mps.end()) {
+        device.health.troubles.emplace_back("MPS: its daemon is not there yet");
+      } else if (!wiring->second.problem.empty()) {
+        device.health.troubles.push_back("MPS: " + wiring->second.problem);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Composition compose(const Inventory& inventory, const Settings& settings,
+                    const Circumstances& circumstances) {
+  const NodeFacts& facts = circumstances.facts;
+  Composition composition{.catalog = offer(inventory, settings.sharing)};
+  Catalog& catalog = composition.catalog;
+  composition.oversized = oversized(catalog);
+  settle_enforcement(catalog, settings, circumstances.enforcers);
+  add_troubles(catalog, settings, facts);
+  for (std::string& warning : mps_warnings(catalog, inventory)) {
+    catalog.notes.push_back(std::move(warning));
+  }
+  composition.needs_ledger = needs_ledger(catalog);
+  composition.wants_ledger =
+      composition.needs_ledger || std::ranges::any_of(catalog.offers, [&](const Offer& offer) {
+        return uses_mps(offer.terms) && settings.mps.daemons != MpsDaemons::kOutside;
+      });
+  const bool counts =
+      composition.needs_ledger || (composition.wants_ledger && circumstances.ledger);
+  const auto all = counts ? std::make_shared<const Catalog>(catalog) : nullptr;
+  const Coverage coverage(catalog, all && circumstances.ledger ? *circumstances.ledger : Ledger{});
+  for (const Offer& offer : catalog.offers) {
     if (!oversized(offer).empty()) continue;
     Serving serving{.offer = offer,
                     .shown = shown(offer, all ? coverage.room(offer) : empty_room(offer)),
                     .counted_against = all,
+                    .needs_ledger = composition.needs_ledger,
                     .topology = inventory.topology,
                     .grant = settings.grant,
                     .facts = facts};

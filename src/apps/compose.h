@@ -4,11 +4,13 @@
 // the modules' steps in a row, and nothing of its own. Pure.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "config/settings.h"
 #include "gpu/inventory.h"
+#include "grant/enforcement.h"
 #include "grant/node_facts.h"
 #include "kubelet/serving.h"
 #include "ledger/ledger.h"
@@ -22,15 +24,18 @@ struct Composition {
   // Resources whose list the kubelet would not take, with the figures. They
   // are in the catalog and are not served.
   std::string oversized;
-  bool needs_ledger = false;
+  bool needs_ledger = false;  // and cannot be without
+  bool wants_ledger = false;  // and is better with it
 };
 
-// `ledger` is what is held, as far as that is known; null: it is not.
-Composition compose(const Inventory& inventory, const Settings& settings, const NodeFacts& facts,
-                    const Ledger* ledger);
+// What is known of the node beside its GPUs.
+struct Circumstances {
+  NodeFacts facts;
+  Enforcers enforcers;
+  std::shared_ptr<const Ledger> ledger;  // who holds what; null: it is not known
+};
 
-// Whether the kubelet's own book-keeping is not enough: a device is offered
-// under several names, or the kubelet is to be shown less than is free.
-bool needs_ledger(const Catalog& catalog);
+Composition compose(const Inventory& inventory, const Settings& settings,
+                    const Circumstances& circumstances);
 
 }  // namespace tranche

@@ -2,35 +2,18 @@
 #include "grant/request.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <unordered_set>
-
-#include "base/text.h"
 
 namespace tranche {
 namespace {
 
 // A status that carries more than a few kilobytes of text does not arrive.
 constexpr std::size_t kLongestIdTold = 100;
-constexpr std::size_t kMostDevicesTold = 8;
 
 std::string told(std::string_view id) {
   if (id.size() <= kLongestIdTold) return std::string(id);
   return std::string(id.substr(0, kLongestIdTold)) + "…";
-}
-
-// "3 on GPU 0 (GPU-8f1c…), 2 on GPU 1 (GPU-77aa…)"
-std::string told(const std::vector<HeldDevice>& devices) {
-  std::vector<std::string> parts;
-  for (const HeldDevice& held : devices) {
-    if (parts.size() == kMostDevicesTold) {
-      parts.emplace_back("and so on");
-      break;
-    }
-    parts.push_back(std::to_string(held.shares) + " on " + told(*held.device));
-  }
-  return join(parts, ", ");
 }
 
 Result<std::vector<HeldDevice>> devices_of(const Offer& offer,
@@ -56,27 +39,6 @@ Result<std::vector<HeldDevice>> devices_of(const Offer& offer,
   return devices;
 }
 
-// Memory of two GPUs is not one piece of memory: no allocation could use it.
-bool must_be_one_device(const Terms& terms) {
-  return terms.form == ShareForm::kMemory || terms.dialect == Dialect::kGpushare;
-}
-
-Status check_terms(const Offer& offer, const std::vector<HeldDevice>& devices) {
-  const Terms& terms = offer.terms;
-  if (must_be_one_device(terms) && devices.size() > 1) {
-    return refusal(offer, "a container's units must be of one GPU, and these are not: " +
-                              told(devices) + ": ask for no more than one GPU has free");
-  }
-  if (!terms.distinct_gpus) return Done{};
-  std::map<GpuUuid, unsigned> shares;
-  for (const HeldDevice& held : devices) shares[held.device->gpu] += held.shares;
-  if (std::ranges::any_of(shares, [](const auto& gpu) { return gpu.second > 1; })) {
-    return refusal(offer, "a container's shares must be of different GPUs, and these are not: " +
-                              told(devices) + ": ask for no more shares than there are GPUs free");
-  }
-  return Done{};
-}
-
 }  // namespace
 
 std::uint64_t HeldDevice::mib() const { return std::max<std::uint64_t>(bytes() >> 20, 1); }
@@ -96,7 +58,6 @@ Result<GrantRequest> read_request(const Offer& offer, const GrantOptions& option
   }
   Result<std::vector<HeldDevice>> devices = devices_of(offer, ids);
   if (!devices) return devices.error();
-  if (Status allowed = check_terms(offer, *devices); !allowed) return allowed.error();
   return GrantRequest{offer, options, facts, *std::move(devices)};
 }
 

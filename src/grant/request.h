@@ -37,7 +37,7 @@ struct GrantRequest {
 };
 
 // Refuses ids that the offer does not have, that are given twice or that are
-// unhealthy, and sets of them that the offer's terms forbid.
+// unhealthy. Which of them may go together is placement/fit.h's.
 Result<GrantRequest> read_request(const Offer& offer, const GrantOptions& options,
                                   const NodeFacts& facts, const std::vector<std::string_view>& ids);
 

@@ -7,6 +7,8 @@
 // Thread-safe.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,6 +27,9 @@ class LedgerBook {
   // `changed` is called, from any thread, when what is held has changed.
   explicit LedgerBook(std::function<void()> changed) : changed_(std::move(changed)) {}
 
+  // Until get() is not null, or the patience is over.
+  void wait_until_known(std::chrono::milliseconds patience) const;
+
   // What is held. Null while no source has ever answered: unknown is not empty.
   std::shared_ptr<const Ledger> get() const;
 
@@ -33,15 +38,17 @@ class LedgerBook {
 
   void learn(const LedgerReading& reading);
 
-  // Writes the shares down as granted, if `check` has nothing against it.
+  // Writes the shares down as granted, if `check` has nothing against it. Where
+  // nothing is known and it must be, that is an error.
   Status grant(const std::string& resource, const std::vector<std::string_view>& shares,
-               const std::function<Status(const Ledger&)>& check);
+               bool must_be_known, const std::function<Status(const Ledger&)>& check);
 
  private:
   void renew();
 
   const std::function<void()> changed_;
   mutable std::mutex mutex_;
+  mutable std::condition_variable known_;
   // Guarded by mutex_.
   Records records_;
   std::shared_ptr<const Ledger> ledger_;

@@ -56,13 +56,11 @@ void LedgerKeeper::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void LedgerKeeper::keep(std::set<std::string> resources) {
+void LedgerKeeper::keep(bool wanted) {
   {
     const std::lock_guard lock(mutex_);
-    if (resources_ == resources) return;
-    resources_ = std::move(resources);
+    if (std::exchange(is_wanted_, wanted) == wanted) return;
     is_soon_ = true;
-    is_other_ = true;
   }
   wake_.ring();
 }
@@ -102,14 +100,12 @@ void LedgerKeeper::run(const std::stop_token& stop) {
 
 LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
   const bool is_written = has_checkpoint_changed();
-  bool is_other = false;
+  bool is_soon = false;
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(is_soon_, false)) next_list_ = Clock::now();
-    is_other = std::exchange(is_other_, false);
+    is_soon = std::exchange(is_soon_, false);
   }
-  // What was read was read for other resources.
-  if (is_other) checkpoint_read_.reset();
+  if (is_soon) next_list_ = Clock::now();
 
   const auto until_due = [this] {
     const auto left = std::chrono::ceil<milliseconds>(next_list_ - Clock::now());
@@ -125,7 +121,7 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
     next_list_ = Clock::now() + options_.period;
     return options_.period;
   }
-  if (is_written || is_other) read(false, stop);
+  if (is_written || is_soon) read(false, stop);
   return quiet ? std::min(*quiet, options_.period) : kCallPause;
 }
 
@@ -148,30 +144,27 @@ bool LedgerKeeper::has_checkpoint_changed() {
 }
 
 void LedgerKeeper::read(bool lists, const std::stop_token& stop) {
-  std::set<std::string> resources;
   {
     const std::lock_guard lock(mutex_);
-    resources = resources_;
+    if (!is_wanted_) return;
   }
-  if (resources.empty()) return;
   LedgerReading reading{.begun = Clock::now()};
-  if (lists) reading.pod_resources = list(resources, stop);
+  if (lists) reading.pod_resources = list(stop);
   if (stop.stop_requested()) return;
   if (reading.pod_resources) {
     has_listed_ = true;
     checkpoint_at_list_ = identity_of(options_.checkpoint);
   }
-  reading.checkpoint = checkpoint(resources);
+  reading.checkpoint = checkpoint();
   reading.checkpoint_is_newer =
       reading.checkpoint && has_listed_ && checkpoint_read_ != checkpoint_at_list_;
   if (reading.pod_resources || reading.checkpoint) hooks_.publish(std::move(reading));
 }
 
-std::optional<std::vector<Holding>> LedgerKeeper::list(const std::set<std::string>& resources,
-                                                       const std::stop_token& stop) {
+std::optional<std::vector<Holding>> LedgerKeeper::list(const std::stop_token& stop) {
   const std::string& socket = options_.pod_resources_socket;
   Result<std::vector<Holding>> holdings =
-      path_exists(socket) ? pod_resources_.list(resources, stop)
+      path_exists(socket) ? pod_resources_.list({}, stop)
                           : Error{ErrorCode::kNotFound, "there is no socket " + socket};
   if (stop.stop_requested()) return std::nullopt;  // an error then says nothing
   note(&LedgerSourcesStatus::pod_resources, "pod-resources",
@@ -180,15 +173,14 @@ std::optional<std::vector<Holding>> LedgerKeeper::list(const std::set<std::strin
   return *std::move(holdings);
 }
 
-std::optional<std::vector<Holding>> LedgerKeeper::checkpoint(
-    const std::set<std::string>& resources) {
+std::optional<std::vector<Holding>> LedgerKeeper::checkpoint() {
   // Looked at first: a write in between is a change that the folder tells of.
   const std::optional<FileIdentity> identity = identity_of(options_.checkpoint);
   const Clock::time_point now = Clock::now();
   if (identity && identity == checkpoint_read_ && now < checkpoint_read_at_ + kReadAnyway) {
     return std::nullopt;
   }
-  Result<std::vector<Holding>> holdings = read_checkpoint(options_.checkpoint, resources);
+  Result<std::vector<Holding>> holdings = read_checkpoint(options_.checkpoint, {});
   note(&LedgerSourcesStatus::checkpoint, "checkpoint",
        holdings ? std::nullopt : std::optional(holdings.error()));
   if (!holdings) return std::nullopt;

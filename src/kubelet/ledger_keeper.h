@@ -20,7 +20,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -53,8 +52,9 @@ class LedgerKeeper {
 
   void start();
 
-  // Which resources the readings are about. None: nothing is read.
-  void keep(std::set<std::string> resources);
+  // Whether anything is read. What is held of other plugins' resources is read
+  // too: it may be of a GPU of ours.
+  void keep(bool wanted);
 
   // There is something to see, such as a grant: List as soon as that may be.
   void look_soon();
@@ -79,9 +79,8 @@ class LedgerKeeper {
   // Reads what is due, and says how long nothing will be.
   Milliseconds look(const std::stop_token& stop);
   void read(bool lists, const std::stop_token& stop);
-  std::optional<std::vector<Holding>> list(const std::set<std::string>& resources,
-                                           const std::stop_token& stop);
-  std::optional<std::vector<Holding>> checkpoint(const std::set<std::string>& resources);
+  std::optional<std::vector<Holding>> list(const std::stop_token& stop);
+  std::optional<std::vector<Holding>> checkpoint();
   bool has_checkpoint_changed();
   void nudge_if_wanted();
   void note(SourceStatus LedgerSourcesStatus::* source, const std::string& name,
@@ -105,9 +104,8 @@ class LedgerKeeper {
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  std::set<std::string> resources_;
+  bool is_wanted_ = false;
   bool is_soon_ = false;
-  bool is_other_ = false;  // resources_ changed
   LedgerSourcesStatus status_;
 
   std::jthread thread_;

@@ -75,7 +75,7 @@ class Keeper : public testing::Test {
                             .wants_confirmation = [] { return true; },
                             .nudge = [this] { ++nudges_; }},
         gate_, log_);
-    keeper_->keep({kGpu});
+    keeper_->keep(true);
     keeper_->start();
   }
 
@@ -185,14 +185,6 @@ TEST_F(Keeper, ASocketThatIsNotThereIsAStateAndToldOnce) {
   ASSERT_THAT(log, HasSubstr(line));
   EXPECT_EQ(log.find(line), log.rfind(line)) << log;
   EXPECT_EQ(nudges_, 0) << "without pod-resources nothing can be confirmed";
-}
-
-TEST_F(Keeper, OtherResourcesAreReadAtOnce) {
-  begin();
-  write_file(checkpoint_with("x"));
-  ASSERT_TRUE(await_held("x"));
-  keeper_->keep({"a.b/other"});
-  EXPECT_TRUE(await([](const Records& records) { return present(records).holdings.empty(); }));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 #include "base/directory_watch.h"
 #include "base/log.h"
 #include "base/wake_fd.h"
-#include "kubelet/ledger_book.h"
+#include "kubelet/ledger_access.h"
 #include "kubelet/options.h"
 #include "kubelet/resource_plugin.h"
 #include "kubelet/serving.h"
@@ -25,14 +25,17 @@ namespace tranche {
 
 class PluginHost {
  public:
-  // The book is asked by calls about resources that share their GPUs with others.
-  PluginHost(KubeletOptions options, LedgerBook& book, Log& log);
+  // The ledger is asked by calls about resources that share their GPUs with others.
+  PluginHost(KubeletOptions options, const LedgerAccess& ledger, Log& log);
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;
   ~PluginHost();
 
   // What is offered from now on. Resources that stay keep their registration.
   void serve(std::vector<Serving> servings);
+
+  // Sends the kubelet a list that it has, so that it writes its checkpoint.
+  void nudge();
 
   std::vector<ResourceStatus> status() const;
 
@@ -45,7 +48,7 @@ class PluginHost {
   const std::string folder_;
   const std::string kubelet_name_;  // of its socket, in the folder
   const std::string run_;
-  LedgerBook& book_;
+  const LedgerAccess ledger_;
   Log& log_;
   OnChange said_;  // the watching thread's
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/plugin_service.h"
 
+#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "base/files.h"
@@ -74,8 +76,8 @@ std::string told(const std::vector<std::string_view>& ids) {
 }  // namespace
 
 PluginService::PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing,
-                             StreamWatch watch, LedgerBook& book, Log& log)
-    : serving_(serving), listing_(listing), watch_(std::move(watch)), book_(book), log_(log) {
+                             StreamWatch watch, const LedgerAccess& ledger, Log& log)
+    : serving_(serving), listing_(listing), watch_(std::move(watch)), ledger_(ledger), log_(log) {
   // In place of the generated handler, which would take a message: the way in
   // which generated code itself puts other handlers in.
   MarkMethodStreamed(
@@ -120,6 +122,7 @@ grpc::Status PluginService::GetPreferredAllocation(
     grpc::ServerContext*, const v1beta1::PreferredAllocationRequest* request,
     v1beta1::PreferredAllocationResponse* response) {
   const CallInProgress call(allocating_);
+  const CallGate::Call open(ledger_.gate);
   const auto serving = serving_.get().value;
   const OfferRoom left = room(*serving);
   for (const auto& container : request->container_requests()) {
@@ -139,6 +142,7 @@ grpc::Status PluginService::GetPreferredAllocation(
 grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
                                      v1beta1::AllocateResponse* response) {
   const CallInProgress call(allocating_);
+  const CallGate::Call open(ledger_.gate);
   const auto serving = serving_.get().value;
   for (const auto& container : request->container_requests()) {
     const std::vector<std::string_view> ids = views(container.devices_ids());
@@ -162,7 +166,7 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
 
 // What may be given now, by all that is held.
 OfferRoom PluginService::room(const Serving& serving) const {
-  const auto ledger = serving.counted_against ? book_.get() : nullptr;
+  const auto ledger = serving.counted_against ? ledger_.book.get() : nullptr;
   if (!ledger) return empty_room(serving.offer);
   return Coverage(*serving.counted_against, *ledger).room(serving.offer);
 }
@@ -170,16 +174,49 @@ OfferRoom PluginService::room(const Serving& serving) const {
 // The kubelet's view lags behind: this is the last place to say no.
 Result<ContainerGrant> PluginService::allocate(const Serving& serving,
                                                const std::vector<std::string_view>& ids) {
-  Result<ContainerGrant> granted = grant(serving.offer, serving.grant, serving.facts, ids);
-  if (!granted) return granted;
   if (Status fitting = fits(serving.offer, room(serving), ids); !fitting) return fitting.error();
-  if (!serving.counted_against) return granted;
-  const Status written =
-      book_.grant(serving.offer.name.text, ids, [&](const Ledger& ledger) -> Status {
+  Result<ContainerGrant> granted = grant(serving.offer, serving.grant, serving.facts, ids);
+  if (!granted || !serving.counted_against) return granted;
+  if (Status free = check_holders(serving, ids); !free) return free.error();
+  const Status written = ledger_.book.grant(
+      serving.offer.name.text, ids, serving.needs_ledger, [&](const Ledger& ledger) {
         return Coverage(*serving.counted_against, ledger).admits(serving.offer, ids);
       });
   if (!written) return written.error();
   return granted;
+}
+
+// A List that comes while a pod is admitted can make the kubelet give ids away
+// that another pod has (kubernetes PR 137534). Where the ledger knows a holder,
+// the kubelet is asked whether the pod still is; Get has no such effect, and
+// where it does not answer the kubelet's word stands.
+Status PluginService::check_holders(const Serving& serving,
+                                    const std::vector<std::string_view>& ids) const {
+  const auto ledger = ledger_.book.get();
+  if (!ledger) return Done{};
+  const std::string& resource = serving.offer.name.text;
+  const std::unordered_set<std::string_view> asked(ids.begin(), ids.end());
+  const auto first_asked = [&](const Holding& holding) {
+    const auto found = std::ranges::find_if(
+        holding.shares, [&](const std::string& share) { return asked.contains(share); });
+    return holding.resource != resource || found == holding.shares.end() ? nullptr : &*found;
+  };
+  for (const Holding& holding : ledger->holdings) {
+    const std::string* share = holding.holder.pod.empty() ? nullptr : first_asked(holding);
+    if (share == nullptr) continue;
+    const auto still =
+        ledger_.pods.get(holding.holder.pod_namespace, holding.holder.pod, {resource});
+    if (!still) continue;
+    const bool has_it = std::ranges::any_of(*still, [&](const Holding& now) {
+      return std::ranges::binary_search(now.shares, *share);
+    });
+    if (has_it) {
+      return Error{ErrorCode::kUnavailable, "cannot allocate \"" + resource + "\": " + *share +
+                                                " is still held by " + to_string(holding.holder) +
+                                                ", says the kubelet, which gives it out again"};
+    }
+  }
+  return Done{};
 }
 
 // A pod that is refused is often made anew, without end: the same words are

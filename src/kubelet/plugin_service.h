@@ -19,7 +19,7 @@
 #include "deviceplugin_v1beta1.grpc.pb.h"
 #include "grant/grant.h"
 #include "kubelet/device_list.h"
-#include "kubelet/ledger_book.h"
+#include "kubelet/ledger_access.h"
 #include "kubelet/serving.h"
 
 namespace tranche {
@@ -29,6 +29,7 @@ namespace tranche {
 struct Listing {
   std::uint64_t epoch = 0;
   DeviceList devices;
+  std::uint64_t repeats = 0;  // one more: the same list is sent again
 
   bool operator==(const Listing&) const = default;
 };
@@ -50,7 +51,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   };
 
   PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing, StreamWatch watch,
-                LedgerBook& book, Log& log);
+                const LedgerAccess& ledger, Log& log);
 
   CallCounts counts() const;
   // Whether a call about shares is being answered right now.
@@ -74,6 +75,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   using ListStream = grpc::ServerSplitStreamer<v1beta1::Empty, grpc::ByteBuffer>;
 
   OfferRoom room(const Serving& serving) const;
+  Status check_holders(const Serving& serving, const std::vector<std::string_view>& ids) const;
   Result<ContainerGrant> allocate(const Serving& serving, const std::vector<std::string_view>& ids);
   void note_refusal(const Serving& serving, const std::vector<std::string_view>& ids,
                     const std::string& reason);
@@ -83,7 +85,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   const Latest<Serving>& serving_;
   const Latest<Listing>& listing_;
   const StreamWatch watch_;
-  LedgerBook& book_;
+  const LedgerAccess ledger_;
   Log& log_;
   std::atomic<int> allocating_{0};
   std::atomic<std::uint64_t> granted_{0};

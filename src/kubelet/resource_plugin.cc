@@ -47,7 +47,7 @@ std::unique_ptr<grpc::Server> listen_on(const std::string& path, grpc::Service& 
 }  // namespace
 
 ResourcePlugin::ResourcePlugin(Serving serving, std::string folder, std::string kubelet_socket,
-                               std::string run, LedgerBook& book, Log& log)
+                               std::string run, const LedgerAccess& ledger, Log& log)
     : name_(serving.offer.name),
       folder_(std::move(folder)),
       kubelet_socket_(std::move(kubelet_socket)),
@@ -71,7 +71,7 @@ ResourcePlugin::ResourcePlugin(Serving serving, std::string folder, std::string 
                                        sent_version_ = std::max(sent_version_, version);
                                        changed_.notify_all();
                                      }},
-      book, log_);
+      ledger, log_);
   serve(std::move(serving));
 }
 
@@ -99,7 +99,7 @@ void ResourcePlugin::show(DeviceList devices) {
   const bool is_listened_to = registration_.phase == RegistrationPhase::kUp;
   DeviceList next = is_listened_to ? towards(shown, wanted_) : wanted_;
   if (next != wanted_ && next != shown) drop_at_ = steady_clock::now() + kBeforeLeaving;
-  listing_.publish({epoch_, std::move(next)});
+  listing_.publish({epoch_, std::move(next), repeats_});
   changed_.notify_all();
 }
 
@@ -112,7 +112,7 @@ void ResourcePlugin::drop_what_is_due() {
     drop_at_ = now + kBeforeLeaving;
     return;
   }
-  listing_.publish({epoch_, wanted_});
+  listing_.publish({epoch_, wanted_, repeats_});
 }
 
 void ResourcePlugin::kubelet_came(const std::string& identity) {
@@ -123,6 +123,14 @@ void ResourcePlugin::kubelet_came(const std::string& identity) {
 void ResourcePlugin::name_vanished(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (!socket_.empty() && name == socket_) tell(RegistrationEvent::kSocketGone);
+}
+
+bool ResourcePlugin::list_again() {
+  const std::lock_guard lock(mutex_);
+  if (registration_.phase != RegistrationPhase::kUp) return false;
+  ++repeats_;
+  listing_.publish({epoch_, listing_.get().value->devices, repeats_});
+  return true;
 }
 
 ResourceStatus ResourcePlugin::status() const {
@@ -241,7 +249,7 @@ void ResourcePlugin::stop_serving() {
   {
     const std::lock_guard lock(mutex_);
     ++epoch_;  // ends the streams that are open
-    listing_.publish({epoch_, listing_.get().value->devices});
+    listing_.publish({epoch_, listing_.get().value->devices, repeats_});
     last = std::exchange(socket_, {});
   }
   if (!server_) return;

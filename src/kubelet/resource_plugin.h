@@ -39,7 +39,7 @@ class ResourcePlugin {
   // `folder` is where sockets live, `kubelet_socket` where to register; empty:
   // nowhere. Serving begins with start().
   ResourcePlugin(Serving serving, std::string folder, std::string kubelet_socket, std::string run,
-                 LedgerBook& book, Log& log);
+                 const LedgerAccess& ledger, Log& log);
   ResourcePlugin(const ResourcePlugin&) = delete;
   ResourcePlugin& operator=(const ResourcePlugin&) = delete;
   // Ends streams, server and thread; the socket is removed.
@@ -54,6 +54,9 @@ class ResourcePlugin {
   void kubelet_came(const std::string& identity);
   // A name vanished from the folder; ours is looked for.
   void name_vanished(const std::string& name);
+  // Sends the list once more, though nothing in it changed; says whether
+  // anybody listens.
+  bool list_again();
   ResourceStatus status() const;
 
   // Shows the kubelet an empty list, so that the node's capacity falls at once
@@ -92,6 +95,7 @@ class ResourcePlugin {
   std::uint64_t sent_version_ = 0;
   DeviceList wanted_;         // what the list is to become
   RegistrationTime drop_at_;  // when devices that are not wanted may leave it
+  std::uint64_t repeats_ = 0;
   Registration registration_;
   std::string kubelet_;      // the identity of the one we were last told of
   std::string socket_;       // file name

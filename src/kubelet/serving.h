@@ -21,6 +21,8 @@ struct Serving {
   // All that the node offers, where what is held under other names counts
   // against this one. Null: the kubelet's own book-keeping is enough.
   std::shared_ptr<const Catalog> counted_against;
+  // Nothing may be given while it is not known what is held.
+  bool needs_ledger = false;
   Topology topology;
   GrantOptions grant;
   NodeFacts facts;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/ledger_desk.h"
+
+#include <utility>
+
+#include "base/files.h"
+
+namespace tranche {
+namespace {
+
+LedgerSourceOptions source_options(const KubeletOptions& options) {
+  return {.pod_resources_socket = options.pod_resources_socket, .checkpoint = options.checkpoint};
+}
+
+}  // namespace
+
+LedgerDesk::LedgerDesk(const KubeletOptions& options, std::function<void()> changed,
+                       std::function<void()> nudge, Log& log)
+    : options_(source_options(options)),
+      book_([this, changed = std::move(changed)] {
+        keeper_.look_soon();
+        changed();
+      }),
+      pods_(options_.pod_resources_socket),
+      keeper_(options_,
+              {.publish = [this](const LedgerReading& reading) { book_.learn(reading); },
+               .wants_confirmation = [this] { return !book_.to_confirm().empty(); },
+               .nudge = std::move(nudge)},
+              gate_, log) {
+  keeper_.start();
+}
+
+void LedgerDesk::keep(bool wanted) { keeper_.keep(wanted); }
+
+void LedgerDesk::wait_until_known(std::chrono::milliseconds patience) const {
+  book_.wait_until_known(patience);
+}
+
+std::shared_ptr<const Ledger> LedgerDesk::ledger() const { return book_.get(); }
+
+std::string LedgerDesk::problem() const {
+  if (mounted_sources(options_).pod_resources) return {};
+  return "a GPU that is offered under several names, or by its largest free block, needs the "
+         "kubelet's pod-resources service to know who holds what, and there is no folder " +
+         parent_of(options_.pod_resources_socket) +
+         "; mount it (the chart does), or offer each GPU under one name with 'offer: sum'";
+}
+
+}  // namespace tranche

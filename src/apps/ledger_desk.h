@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything about who holds what, in one place: the book that calls ask and
+// write to, the keeper that reads the kubelet's sources into it, and what the
+// calls share.
+//
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "base/log.h"
+#include "kubelet/ledger_access.h"
+#include "kubelet/ledger_keeper.h"
+#include "kubelet/options.h"
+
+namespace tranche {
+
+class LedgerDesk {
+ public:
+  // `changed`: something else is held than before. `nudge` makes the kubelet
+  // write its checkpoint. Both are called from any thread.
+  LedgerDesk(const KubeletOptions& options, std::function<void()> changed,
+             std::function<void()> nudge, Log& log);
+
+  // Whether the ledger is kept. While it is not, nothing is read and nothing
+  // is known.
+  void keep(bool wanted);
+  // Until something is known, or the patience is over.
+  void wait_until_known(std::chrono::milliseconds patience) const;
+
+  // What is held. Null: it is not known, or not kept.
+  std::shared_ptr<const Ledger> ledger() const;
+  // Why what is offered under several names cannot be kept apart here; empty:
+  // it can. Of the two sources, only pod-resources makes the kubelet see that a
+  // pod has ended.
+  std::string problem() const;
+  LedgerSourcesStatus sources() const { return keeper_.status(); }
+  LedgerAccess access() { return {book_, gate_, pods_}; }
+
+ private:
+  const LedgerSourceOptions options_;
+  LedgerBook book_;
+  CallGate gate_;
+  const PodResourcesClient pods_;
+  LedgerKeeper keeper_;  // last: its thread uses the rest
+};
+
+}  // namespace tranche
