@@ -1,39 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/sharing_words.h"
 
+#include <array>
+
 namespace tranche {
 namespace {
 
-constexpr Word<ShareForm> kShares[] = {{"whole", ShareForm::kWhole},
-                                       {"replicas", ShareForm::kReplicas},
-                                       {"memory", ShareForm::kMemory}};
-constexpr Word<SharePlacement> kPlacements[] = {{"spread", SharePlacement::kSpread},
-                                                {"pack", SharePlacement::kPack},
-                                                {"distributed", SharePlacement::kDistributed},
-                                                {"packed", SharePlacement::kPacked}};
-constexpr Word<ShownSize> kOffers[] = {{"sum", ShownSize::kSum},
-                                       {"largest-block", ShownSize::kLargestBlock}};
-constexpr Word<Dialect> kDialects[] = {{"nvidia", Dialect::kNvidia},
-                                       {"deepomatic", Dialect::kDeepomatic},
-                                       {"gcp", Dialect::kGcp},
-                                       {"gpushare", Dialect::kGpushare}};
-constexpr Word<std::optional<Rung>> kEnforcements[] = {{"auto", std::nullopt},
-                                                       {"none", Rung::kNone},
-                                                       {"mps", Rung::kMps},
-                                                       {"mps-exclusive", Rung::kMpsExclusive},
-                                                       {"driver", Rung::kDriver}};
-constexpr Word<MpsDaemons> kMpsDaemons[] = {{"per-gpu", MpsDaemons::kPerGpu},
-                                            {"per-node", MpsDaemons::kPerNode},
-                                            {"outside", MpsDaemons::kOutside},
-                                            {"nvidia", MpsDaemons::kNvidia}};
+// The words are sharing's own, which people also read in the log.
+template <typename T, typename... Meanings>
+auto words_for(Meanings... meanings) {
+  return std::array{Word<T>{word(meanings), meanings}...};
+}
 
 }  // namespace
 
-std::span<const Word<ShareForm>> share_words() { return kShares; }
-std::span<const Word<SharePlacement>> placement_words() { return kPlacements; }
-std::span<const Word<ShownSize>> offer_words() { return kOffers; }
-std::span<const Word<Dialect>> dialect_words() { return kDialects; }
-std::span<const Word<std::optional<Rung>>> enforcement_words() { return kEnforcements; }
-std::span<const Word<MpsDaemons>> mps_daemons_words() { return kMpsDaemons; }
+std::span<const Word<ShareForm>> share_words() {
+  using enum ShareForm;
+  static const auto kWords = words_for<ShareForm>(kWhole, kReplicas, kMemory);
+  return kWords;
+}
+
+std::span<const Word<SharePlacement>> placement_words() {
+  using enum SharePlacement;
+  static const auto kWords = words_for<SharePlacement>(kSpread, kPack, kDistributed, kPacked);
+  return kWords;
+}
+
+std::span<const Word<ShownSize>> offer_words() {
+  static const auto kWords = words_for<ShownSize>(ShownSize::kSum, ShownSize::kLargestBlock);
+  return kWords;
+}
+
+std::span<const Word<Dialect>> dialect_words() {
+  using enum Dialect;
+  static const auto kWords = words_for<Dialect>(kNvidia, kDeepomatic, kGcp, kGpushare);
+  return kWords;
+}
+
+std::span<const Word<std::optional<Rung>>> enforcement_words() {
+  using Demand = Word<std::optional<Rung>>;
+  static const std::array kWords = {
+      Demand{"auto", std::nullopt}, Demand{word(Rung::kNone), Rung::kNone},
+      Demand{word(Rung::kMps), Rung::kMps}, Demand{word(Rung::kMpsExclusive), Rung::kMpsExclusive},
+      Demand{word(Rung::kDriver), Rung::kDriver}};
+  return kWords;
+}
+
+std::span<const Word<MpsDaemons>> mps_daemons_words() {
+  static constexpr std::array kWords = {Word<MpsDaemons>{"per-gpu", MpsDaemons::kPerGpu},
+                                        Word<MpsDaemons>{"per-node", MpsDaemons::kPerNode},
+                                        Word<MpsDaemons>{"outside", MpsDaemons::kOutside},
+                                        Word<MpsDaemons>{"nvidia", MpsDaemons::kNvidia}};
+  return kWords;
+}
 
 }  // namespace tranche
