@@ -16,34 +16,34 @@ auto words_for(Meanings... meanings) {
 
 std::span<const Word<ShareForm>> share_words() {
   using enum ShareForm;
-  static const auto kWords = words_for<ShareForm>(kWhole, kReplicas, kMemory);
-  return kWords;
+  static const auto words = words_for<ShareForm>(kWhole, kReplicas, kMemory);
+  return words;
 }
 
 std::span<const Word<SharePlacement>> placement_words() {
   using enum SharePlacement;
-  static const auto kWords = words_for<SharePlacement>(kSpread, kPack, kDistributed, kPacked);
-  return kWords;
+  static const auto words = words_for<SharePlacement>(kSpread, kPack, kDistributed, kPacked);
+  return words;
 }
 
 std::span<const Word<ShownSize>> offer_words() {
-  static const auto kWords = words_for<ShownSize>(ShownSize::kSum, ShownSize::kLargestBlock);
-  return kWords;
+  static const auto words = words_for<ShownSize>(ShownSize::kSum, ShownSize::kLargestBlock);
+  return words;
 }
 
 std::span<const Word<Dialect>> dialect_words() {
   using enum Dialect;
-  static const auto kWords = words_for<Dialect>(kNvidia, kDeepomatic, kGcp, kGpushare);
-  return kWords;
+  static const auto words = words_for<Dialect>(kNvidia, kDeepomatic, kGcp, kGpushare);
+  return words;
 }
 
 std::span<const Word<std::optional<Rung>>> enforcement_words() {
   using Demand = Word<std::optional<Rung>>;
-  static const std::array kWords = {
+  static const std::array words = {
       Demand{"auto", std::nullopt}, Demand{word(Rung::kNone), Rung::kNone},
       Demand{word(Rung::kMps), Rung::kMps}, Demand{word(Rung::kMpsExclusive), Rung::kMpsExclusive},
       Demand{word(Rung::kDriver), Rung::kDriver}};
-  return kWords;
+  return words;
 }
 
 std::span<const Word<MpsDaemons>> mps_daemons_words() {
