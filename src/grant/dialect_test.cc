@@ -113,32 +113,11 @@ TEST(GpusharesDialect, WorksThroughCdi) {
   EXPECT_EQ(grant.env.at("ALIYUN_COM_GPU_MEM_IDX"), "1");
 }
 
-TEST(GpusharesDialect, RefusesUnitsOfTwoGpusWithAnErrorAndNoEnvironment) {
-  const Error error = must_refuse(gib_units(), {"GPU-0::0", "GPU-0::1", "GPU-1::5"});
-  EXPECT_EQ(error.message,
-            "invalid allocation request for \"aliyun.com/gpu-mem\": a container's units must be of "
-            "one GPU, and these are not: 2 on GPU 0 (GPU-0), 1 on GPU 1 (GPU-1): ask for no more "
-            "than one GPU has free");
-}
-
 TEST(Terms, OneShareOnlyRefusesTwo) {
   Offer offer = deepomatic();
   offer.terms.one_share_only = true;
   EXPECT_THAT(must_refuse(offer, {"GPU-0::0", "GPU-1::0"}, facts()).message,
               HasSubstr("maximum request size for shared resources is 1; found 2"));
-}
-
-TEST(Terms, DistinctGpusRefusesTwoSharesOfOneRealGpu) {
-  Offer offer = deepomatic();
-  offer.terms.distinct_gpus = true;
-  EXPECT_THAT(must_grant(offer, {"GPU-0::0", "GPU-1::0"}, facts()).nodes, SizeIs(5));
-  EXPECT_THAT(must_refuse(offer, {"GPU-0::0", "GPU-1::0", "GPU-1::3"}, facts()).message,
-              HasSubstr("must be of different GPUs, and these are not: 1 on GPU 0 (GPU-0), 2 on "
-                        "GPU 1 (GPU-1): ask for no more shares"));
-  // Two slices of one GPU are one GPU.
-  offer.devices[1].gpu = GpuUuid("GPU-0");
-  EXPECT_THAT(must_refuse(offer, {"GPU-0::0", "GPU-1::0"}, facts()).message,
-              HasSubstr("must be of different GPUs"));
 }
 
 TEST(NvidiasDialect, HasNothingOfOursForCountedTimeSlicing) {

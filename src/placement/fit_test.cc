@@ -63,5 +63,14 @@ TEST(Fit, RefusesTwoReplicasOfOneGpuWhereDifferentOnesAreDemanded) {
               AllOf(HasSubstr("on different GPUs"), HasSubstr("only 1 GPUs have one free")));
 }
 
+TEST(Fit, TakesTwoSlicesOfOneGpuForOneGpu) {
+  Offer slices{.name = ResourceName("example.com/slice"), .terms = {.distinct_gpus = true}};
+  for (const char* uuid : {"MIG-a", "MIG-b"}) {
+    slices.devices.push_back({.uuid = uuid, .gpu = GpuUuid("GPU-0"), .mig_index = 0});
+  }
+  EXPECT_THAT(complaint(slices, empty_room(slices), {"MIG-a", "MIG-b"}),
+              HasSubstr("on different GPUs"));
+}
+
 }  // namespace
 }  // namespace tranche
