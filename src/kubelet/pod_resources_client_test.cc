@@ -47,6 +47,10 @@ class Service final : public v1::PodResourcesLister::Service {
 
 class PodResources : public testing::Test {
  protected:
+  // Without this the library shuts down with the last object that uses it, and
+  // that waits up to ten seconds for a poller which a large message started.
+  PodResources() { grpc_init(); }
+
   void serve() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("unix:" + dir_.path("s"), grpc::InsecureServerCredentials());

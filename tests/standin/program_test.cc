@@ -26,11 +26,12 @@ std::string flag_error(const std::vector<std::string>& arguments) {
 
 TEST(StandinFlags, AreReadIntoOptions) {
   const auto flags =
-      parse_flags({"--dir", "/d", "--kubelet-version", "1.37", "--grace", "7", "--seed", "9",
-                   "--wait-resource", "a.b/c=1", "--wait-resource", "a.b/d=2", "--admit",
-                   "a.b/c=1,a.b/d=0", "--print", "--timeout", "3"});
+      parse_flags({"--dir", "/d", "--pod-resources", "/p", "--kubelet-version", "1.37", "--grace",
+                   "7", "--seed", "9", "--wait-resource", "a.b/c=1", "--wait-resource", "a.b/d=2",
+                   "--admit", "a.b/c=1,a.b/d=0", "--print", "--timeout", "3"});
   ASSERT_TRUE(flags) << flags.error().message;
   EXPECT_EQ(flags->kubelet.directory, "/d");
+  EXPECT_EQ(flags->kubelet.pod_resources_directory, "/p");
   EXPECT_EQ(flags->kubelet.version, KubeletVersion::k137);
   EXPECT_EQ(flags->kubelet.grace, std::chrono::seconds(7));
   EXPECT_EQ(flags->kubelet.seed, 9U);
@@ -58,6 +59,9 @@ TEST(StandinCommand, IsReadFromALine) {
             (Command{.kind = Command::Kind::kAdmit,
                      .name = "a",
                      .pod = {.name = "a", .containers = {{"main", {{kGpu, 2}}}}}}));
+  EXPECT_EQ(*parse_command("pod-resources off"),
+            (Command{.kind = Command::Kind::kPodResources, .name = "off"}));
+  EXPECT_FALSE(parse_command("pod-resources perhaps"));
   EXPECT_EQ(*parse_command("stop-stream nvidia.com/gpu"),
             (Command{.kind = Command::Kind::kStopStream, .name = kGpu}));
   EXPECT_EQ(*parse_command("wait nvidia.com/gpu=2"),
