@@ -88,9 +88,9 @@ void LedgerKeeper::run(const std::stop_token& stop) {
         folder_ = *std::move(opened);
       }
     }
-    const milliseconds pause = look(stop);
+    milliseconds pause = look(stop);
     if (stop.stop_requested()) return;
-    nudge_if_wanted();
+    if (const auto until_nudge = nudge_if_wanted()) pause = std::min(pause, *until_nudge);
     std::array<pollfd, 2> fds{pollfd{wake_.fd(), POLLIN, 0},
                               pollfd{folder_ ? folder_->fd() : -1, POLLIN, 0}};
     ::poll(fds.data(), fds.size(), static_cast<int>(pause.count()));
@@ -189,15 +189,17 @@ std::optional<std::vector<Holding>> LedgerKeeper::checkpoint() {
   return *std::move(holdings);
 }
 
-void LedgerKeeper::nudge_if_wanted() {
-  const Clock::time_point now = Clock::now();
-  if (!has_listed_ || now < next_nudge_) return;
+std::optional<LedgerKeeper::Milliseconds> LedgerKeeper::nudge_if_wanted() {
+  if (!has_listed_) return std::nullopt;
   // Written since: what it says is being read, or is to be compared with a List
   // that is yet to come.
-  if (identity_of(options_.checkpoint) != checkpoint_at_list_) return;
-  if (!hooks_.wants_confirmation()) return;
+  if (identity_of(options_.checkpoint) != checkpoint_at_list_) return std::nullopt;
+  if (!hooks_.wants_confirmation()) return std::nullopt;
+  const Clock::time_point now = Clock::now();
+  if (now < next_nudge_) return std::chrono::ceil<milliseconds>(next_nudge_ - now);
   next_nudge_ = now + options_.nudge_pause;
   hooks_.nudge();
+  return std::nullopt;
 }
 
 void LedgerKeeper::note(SourceStatus LedgerSourcesStatus::* source, const std::string& name,

@@ -82,7 +82,9 @@ class LedgerKeeper {
   std::optional<std::vector<Holding>> list(const std::stop_token& stop);
   std::optional<std::vector<Holding>> checkpoint();
   bool has_checkpoint_changed();
-  void nudge_if_wanted();
+  // Says when it wants to be called again, where a nudge is wanted and it is too
+  // early for one.
+  std::optional<Milliseconds> nudge_if_wanted();
   void note(SourceStatus LedgerSourcesStatus::* source, const std::string& name,
             const std::optional<Error>& error);
 

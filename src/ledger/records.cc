@@ -199,9 +199,20 @@ Ledger present(const Records& records) {
 }
 
 std::vector<Holding> to_confirm(const Records& records) {
+  // By pod and share: a share passes from an init container to its successor, and
+  // names are learned later.
+  std::map<std::pair<std::string_view, std::string_view>, Taken> confirmed;
+  for (const Holding& holding : records.confirmed) {
+    Taken& shares = confirmed[{holding.resource, holding.holder.pod_uid}];
+    for (const std::string& share : holding.shares) shares.emplace(share, 0);
+  }
   std::vector<Holding> unconfirmed = only_in_checkpoint(records);
   std::erase_if(unconfirmed, [&](const Holding& holding) {
-    return std::ranges::binary_search(records.confirmed, holding);
+    const auto shares = confirmed.find({holding.resource, holding.holder.pod_uid});
+    return shares != confirmed.end() &&
+           std::ranges::all_of(holding.shares, [&](const std::string& share) {
+             return shares->second.contains(share);
+           });
   });
   return unconfirmed;
 }

@@ -7,8 +7,9 @@
 //   * A source that does not answer changes nothing: its last answer stands.
 //   * A share is held when pod-resources lists it, or the checkpoint has it, or
 //     we granted it and neither has had the time to show it.
-//   * pod-resources leaves out init containers, so what only the checkpoint has
-//     is held too. But the kubelet does not rewrite the file when a pod ends:
+//   * pod-resources leaves out init containers, and a kubelet that has just
+//     started lists no pods at all for a second or so. So what only the checkpoint
+//     has is held too. But the kubelet does not rewrite the file when a pod ends:
 //     `to_confirm` names what may be such a leftover. Whoever then makes the
 //     kubelet write (any list of devices does) and reads again knows: what a
 //     checkpoint has that was written after pod-resources answered is confirmed,

@@ -118,6 +118,14 @@ TEST(Records, LeftoversOfTheCheckpointAreToBeConfirmed) {
   EXPECT_EQ(present(records).holdings.size(), 2U) << "held until the kubelet has written";
 }
 
+TEST(Records, AKubeletThatHasJustStartedAndListsNothingFreesNothing) {
+  const Records before = records_of({listed("one", {"a"})}, {saved("one", {"a"})});
+  Records records = with_reading(before, {at(1), Holdings{}, before.checkpoint, false});
+  EXPECT_THAT(present(records).holdings, ElementsAre(saved("one", {"a"})));
+  records = with_reading(records, {at(2), before.pod_resources, std::nullopt});
+  EXPECT_EQ(present(records), present(before));
+}
+
 TEST(Records, NothingIsToBeConfirmedWherePodResourcesHasNeverAnswered) {
   const Records records = with_reading({}, {at(0), std::nullopt, Holdings{saved("one", {"a"})}});
   EXPECT_THAT(to_confirm(records), IsEmpty());
@@ -139,6 +147,24 @@ TEST(Records, WhatANewerCheckpointStillHasIsConfirmed) {
   // Neither source's next answer takes that back.
   records = with_reading(records, {at(4), Holdings{}, records.checkpoint});
   EXPECT_THAT(to_confirm(records), IsEmpty());
+}
+
+TEST(Records, AConfirmationIsOfThePodsSharesAndNotOfWhatIsKnownOfItsNames) {
+  Records records = records_of({}, {});
+  // The write of an admission, seen before the pod is listed.
+  const Holdings file = {saved("one", {"a"}), saved("one", {"a", "b"}, "prepare")};
+  records = with_reading(records, {at(1), std::nullopt, file, true});
+  records = with_reading(records, {at(2), Holdings{listed("one", {"a"})}, file});
+  EXPECT_THAT(present(records).holdings,
+              ElementsAre(known("one", {"a"}), known("one", {"b"}, "prepare")));
+  EXPECT_THAT(to_confirm(records), IsEmpty());
+}
+
+TEST(Records, AConfirmationOfOneIsNoneOfAnother) {
+  Records records = records_of({}, {saved("one", {"a"})});
+  records = with_reading(records, {at(1), std::nullopt, records.checkpoint, true});
+  records = with_reading(records, {at(2), std::nullopt, Holdings{saved("two", {"a"})}});
+  EXPECT_THAT(to_confirm(records), ElementsAre(saved("two", {"a"})));
 }
 
 TEST(Records, AConfirmationEndsWhenAPodEnds) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/errno_error.h"
@@ -109,6 +110,8 @@ struct Kubelet::Life {
   PluginCalls calls;
   Admission admission;
   std::unique_ptr<RegistrationServer> server;
+  // Whether it has heard of its pods: a kubelet that has just come has not.
+  std::atomic<bool> knows_pods = false;
   std::mutex pod_resources_mutex;
   std::unique_ptr<PodResourcesServer> pod_resources;  // guarded by pod_resources_mutex
 };
@@ -203,6 +206,7 @@ AdmissionResult Kubelet::admit(const Pod& pod) {
 std::vector<FoundPod> Kubelet::admit_found_pods() {
   const std::shared_ptr<Life> running = life();
   if (!running) return {};
+  running->knows_pods = true;
   std::vector<FoundPod> found;
   for (const Pod& pod : pods_in_order()) {
     found.push_back({pod, admit_to(running, with_running_containers(pod))});
@@ -211,6 +215,7 @@ std::vector<FoundPod> Kubelet::admit_found_pods() {
 }
 
 AdmissionResult Kubelet::admit_to(const std::shared_ptr<Life>& running, const Pod& arrived) {
+  running->knows_pods = true;
   AdmissionResult result = admit_into(*running, arrived);
   // A process that died in the middle of it rejected nothing.
   if (life() != running) result = {.reason = "KubeletStopped", .message = "the kubelet stopped"};
@@ -338,7 +343,7 @@ PodResourcesCounts Kubelet::pod_resources_counts() const {
   return counts_;
 }
 
-std::vector<ListedPod> Kubelet::list_pods() {
+Result<std::vector<ListedPod>> Kubelet::list_pods() {
   const bool during_call = transcript_.wait_until(
       [](const std::vector<Event>& events) {
         return std::ranges::any_of(events, [](const Event& event) {
@@ -352,10 +357,12 @@ std::vector<ListedPod> Kubelet::list_pods() {
     ++counts_.lists;
     if (during_call) ++counts_.lists_during_calls;
   }
+  const std::shared_ptr<Life> running = life();
+  if (!running) return Error{ErrorCode::kUnavailable, "the kubelet stopped"};
+  // No pods are taken for ended then, nor are they listed.
+  if (!running->knows_pods) return std::vector<ListedPod>{};
   const std::vector<Pod> pods = pods_in_order();
   free_ended_pods();
-  const std::shared_ptr<Life> running = life();
-  if (!running) return {};
   return running->state.read([&](const NodeState& state) {
     std::vector<ListedPod> listed;
     for (const Pod& pod : pods) listed.push_back(list_pod(state, pod));
@@ -363,7 +370,7 @@ std::vector<ListedPod> Kubelet::list_pods() {
   });
 }
 
-std::optional<ListedPod> Kubelet::get_pod(const std::string& ns, const std::string& name) {
+Result<ListedPod> Kubelet::get_pod(const std::string& ns, const std::string& name) {
   const std::shared_ptr<Life> running = life();
   {
     const std::lock_guard lock(mutex_);
@@ -372,7 +379,10 @@ std::optional<ListedPod> Kubelet::get_pod(const std::string& ns, const std::stri
   const std::vector<Pod> pods = pods_in_order();
   const auto found =
       std::ranges::find_if(pods, [&](const Pod& pod) { return pod.ns == ns && pod.name == name; });
-  if (!running || found == pods.end()) return std::nullopt;
+  if (!running) return Error{ErrorCode::kUnavailable, "the kubelet stopped"};
+  if (found == pods.end()) {
+    return Error{ErrorCode::kNotFound, "pod " + name + " in namespace " + ns + " not found"};
+  }
   return running->state.read([&](const NodeState& state) { return list_pod(state, *found); });
 }
 

@@ -159,8 +159,8 @@ class Kubelet {
   std::optional<Clock::time_point> next_expiry() const;
   std::vector<Pod> pods_in_order() const;
   Status serve_pod_resources(Life& life);
-  std::vector<ListedPod> list_pods();
-  std::optional<ListedPod> get_pod(const std::string& ns, const std::string& name);
+  Result<std::vector<ListedPod>> list_pods();
+  Result<ListedPod> get_pod(const std::string& ns, const std::string& name);
 
   const KubeletOptions options_;
   Transcript transcript_;

@@ -27,6 +27,14 @@ void encode(const ListedPod& pod, v1::PodResources& encoded) {
   }
 }
 
+// A Go handler's plain error has the code Unknown. A process that is dead answers
+// nothing, which its caller takes for unavailable.
+grpc::Status to_grpc(const Error& error) {
+  return {error.code == ErrorCode::kUnavailable ? grpc::StatusCode::UNAVAILABLE
+                                                : grpc::StatusCode::UNKNOWN,
+          error.message};
+}
+
 }  // namespace
 
 class PodResourcesServer::Service final : public v1::PodResourcesLister::Service {
@@ -36,18 +44,16 @@ class PodResourcesServer::Service final : public v1::PodResourcesLister::Service
   grpc::Status List(grpc::ServerContext* /*context*/,
                     const v1::ListPodResourcesRequest* /*request*/,
                     v1::ListPodResourcesResponse* response) override {
-    for (const ListedPod& pod : handlers_.list()) encode(pod, *response->add_pod_resources());
+    const Result<std::vector<ListedPod>> pods = handlers_.list();
+    if (!pods) return to_grpc(pods.error());
+    for (const ListedPod& pod : *pods) encode(pod, *response->add_pod_resources());
     return grpc::Status::OK;
   }
 
   grpc::Status Get(grpc::ServerContext* /*context*/, const v1::GetPodResourcesRequest* request,
                    v1::GetPodResourcesResponse* response) override {
-    const auto pod = handlers_.get(request->pod_namespace(), request->pod_name());
-    if (!pod) {
-      // A Go handler's plain error has the code Unknown.
-      return {grpc::StatusCode::UNKNOWN, "pod " + request->pod_name() + " in namespace " +
-                                             request->pod_namespace() + " not found"};
-    }
+    const Result<ListedPod> pod = handlers_.get(request->pod_namespace(), request->pod_name());
+    if (!pod) return to_grpc(pod.error());
     encode(*pod, *response->mutable_pod_resources());
     return grpc::Status::OK;
   }

@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +19,8 @@ namespace tranche::standin {
 class PodResourcesServer {
  public:
   struct Handlers {
-    std::function<std::vector<ListedPod>()> list;
-    // Empty: there is no such pod.
-    std::function<std::optional<ListedPod>(const std::string& ns, const std::string& name)> get;
+    std::function<Result<std::vector<ListedPod>>()> list;
+    std::function<Result<ListedPod>(const std::string& ns, const std::string& name)> get;
   };
 
   // `path` must be free.

@@ -138,6 +138,16 @@ TEST_F(StandinPodResources, GoesAndComesBack) {
   EXPECT_THAT(list(), IsEmpty());
 }
 
+TEST_F(StandinPodResources, ListsNothingAfterARestartUntilItHasHeardOfItsPods) {
+  const auto plugin = plugin_for(kGpu, healthy_devices(1));
+  ASSERT_TRUE(kubelet_->admit(pod_of("p", {{kGpu, 1}})).admitted);
+  ASSERT_TRUE(kubelet_->restart());
+  EXPECT_THAT(list(), IsEmpty());
+  EXPECT_THAT(pods_in_checkpoint(), ElementsAre("p-uid"));
+  kubelet_->admit_found_pods();
+  EXPECT_THAT(list(), ElementsAre("default/p main nvidia.com/gpu=id0"));
+}
+
 TEST_F(StandinPodResources, CountsAListThatComesWhileAPluginIsAsked) {
   std::promise<void> asked;
   std::promise<void> may_answer;

@@ -83,3 +83,18 @@ class KubeletSources(Story):
         self.assertEqual(self.listed(), {})
         self.make_the_kubelet_write()
         self.assertEqual(set(self.checkpoint()), {(uid, "prepare")})
+
+    def test_a_kubelet_that_restarts_keeps_its_checkpoint_while_it_lists_nothing(self):
+        self.begin()
+        uid = self.run_with_init_container()
+        saved = self.checkpoint()
+        self.cluster.kill("kubelet")
+        self.cluster.start("kubelet")
+
+        def listed_again():
+            self.assertEqual(self.checkpoint(), saved)  # whatever is listed meanwhile
+            done = self.cluster.inside(ASK, SOCKET, "list")
+            return done.returncode == 0 and done.stdout  # it lists no pods at first
+        until(listed_again, "the pod in the kubelet's list", 30)
+        self.assertEqual(self.listed(), {("pod", "main"): saved[uid, "main"]})
+        self.until_offered(8)
