@@ -111,18 +111,15 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
     const auto left = std::chrono::ceil<milliseconds>(next_list_ - Clock::now());
     return std::clamp(left, milliseconds(0), options_.period);
   };
-  if (until_due() > milliseconds(0)) {
-    if (is_written) read(false, stop);
-    return until_due();
-  }
-  const std::optional<milliseconds> quiet = gate_.time_until_quiet(options_.quiet);
-  if (quiet == milliseconds(0)) {
-    read(true, stop);
-    next_list_ = Clock::now() + options_.period;
-    return options_.period;
-  }
+  // First, and by itself: after a List this write would no longer be the newer of
+  // the two, and would confirm nothing.
   if (is_written || is_soon) read(false, stop);
-  return quiet ? std::min(*quiet, options_.period) : kCallPause;
+  if (until_due() > milliseconds(0)) return until_due();
+  const std::optional<milliseconds> quiet = gate_.time_until_quiet(options_.quiet);
+  if (quiet != milliseconds(0)) return quiet ? std::min(*quiet, options_.period) : kCallPause;
+  read(true, stop);
+  next_list_ = Clock::now() + options_.period;
+  return options_.period;
 }
 
 // Whether the kubelet wrote it since the last look, by what the folder says. A
