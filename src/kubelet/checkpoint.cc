@@ -61,10 +61,8 @@ class CheckpointReader : public nlohmann::json_sax<Json> {
       return true;
     }
     const std::string& key = path_.back();
-    if (key == "PodUID") entry_.holder.pod_uid = std::move(value);
-    if (key == "ContainerName") entry_.holder.container = std::move(value);
-    if (key == "ResourceName") entry_.resource = std::move(value);
     if (key == "DeviceIDs") return wrong("DeviceIDs is not a list");
+    if (std::string* field = field_of(key)) *field = std::move(value);
     return true;
   }
 
@@ -116,14 +114,20 @@ class CheckpointReader : public nlohmann::json_sax<Json> {
     return path_.size() == 5 || path_.size() == 6;
   }
 
+  std::string* field_of(const std::string& key) {
+    if (key == "PodUID") return &entry_.holder.pod_uid;
+    if (key == "ContainerName") return &entry_.holder.container;
+    if (key == "ResourceName") return &entry_.resource;
+    return nullptr;
+  }
+
   // A value that is neither text nor a list: wrong only where we look.
   bool other_value() {
     if (is_at_entries()) return wrong("PodDeviceEntries is not a list");
     if (is_at_entry()) return wrong("an entry is not an object");
     if (!is_in_entry()) return true;
     const std::string& key = path_[3];
-    const bool is_ours =
-        key == "PodUID" || key == "ContainerName" || key == "ResourceName" || key == "DeviceIDs";
+    const bool is_ours = key == "DeviceIDs" || field_of(key) != nullptr;
     return !is_ours || wrong(key + " is not what it should be");
   }
 

@@ -213,7 +213,7 @@ void LedgerKeeper::note(SourceStatus LedgerSourcesStatus::* source, const std::s
     if (!before.has_answered && after.answers) log_.debug("source read", {{"source", name}});
     return;
   }
-  if (after.answers) {
+  if (!error) {
     log_.info("source of who holds what answers again", {{"source", name}});
   } else if (error->code == ErrorCode::kNotFound) {
     log_.info("source of who holds what is not there; its last answer stands",

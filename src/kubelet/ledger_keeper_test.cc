@@ -9,6 +9,8 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <mutex>
 
 #include "base/files.h"
 #include "base/latest.h"
@@ -18,7 +20,6 @@ namespace tranche {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::chrono::seconds kPatience{60};
@@ -64,7 +65,7 @@ class Keeper : public testing::Test {
  protected:
   void begin() {
     std::filesystem::create_directories(dir_.path("plugins"));
-    keeper_.emplace(
+    keeper_ = std::make_unique<LedgerKeeper>(
         LedgerSourceOptions{.pod_resources_socket = dir_.path("pods/kubelet.sock"),
                             .checkpoint = dir_.path("plugins/checkpoint"),
                             .period = period_},
@@ -116,7 +117,7 @@ class Keeper : public testing::Test {
   CallGate gate_;
   Latest<Records> records_;
   std::atomic<int> nudges_ = 0;
-  std::optional<LedgerKeeper> keeper_;  // last: its thread uses the rest
+  std::unique_ptr<LedgerKeeper> keeper_;  // last: its thread uses the rest
 };
 
 TEST_F(Keeper, ReadsTheCheckpointThatIsThere) {

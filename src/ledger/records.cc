@@ -49,10 +49,15 @@ class Joining {
   Holdings joined_;
 };
 
+std::vector<const Holding*> pointers_to(const Holdings& source) {
+  std::vector<const Holding*> pointers;
+  pointers.reserve(source.size());
+  for (const Holding& holding : source) pointers.push_back(&holding);
+  return pointers;
+}
+
 std::vector<const Holding*> sorted(const Holdings& source) {
-  std::vector<const Holding*> ordered;
-  ordered.reserve(source.size());
-  for (const Holding& holding : source) ordered.push_back(&holding);
+  std::vector<const Holding*> ordered = pointers_to(source);
   std::ranges::sort(ordered, [](const Holding* a, const Holding* b) { return *a < *b; });
   return ordered;
 }
@@ -60,9 +65,10 @@ std::vector<const Holding*> sorted(const Holdings& source) {
 // A finished init container's shares are also its successor's, in the checkpoint
 // as in the kubelet: the larger of the two holds them all.
 std::vector<const Holding*> larger_first(const Holdings& checkpoint) {
-  std::vector<const Holding*> ordered = sorted(checkpoint);
-  std::ranges::stable_sort(ordered, [](const Holding* a, const Holding* b) {
-    return a->shares.size() > b->shares.size();
+  std::vector<const Holding*> ordered = pointers_to(checkpoint);
+  std::ranges::sort(ordered, [](const Holding* a, const Holding* b) {
+    if (a->shares.size() != b->shares.size()) return a->shares.size() > b->shares.size();
+    return *a < *b;
   });
   return ordered;
 }

@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "base/latest.h"
 #include "base/testing/temp_dir.h"
@@ -25,7 +24,6 @@ namespace {
 using standin::Pod;
 using std::chrono::milliseconds;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 constexpr std::chrono::seconds kPatience{60};
 constexpr const char* kGpu = "example.com/gpu";
@@ -43,11 +41,11 @@ class LedgerStory : public testing::Test {
   ~LedgerStory() override { keeper_.reset(); }
 
   void begin() {
-    kubelet_.emplace(standin::KubeletOptions{.directory = dir_.path("plugins"),
-                                             .pod_resources_directory = dir_.path("pods")});
+    kubelet_ = std::make_unique<standin::Kubelet>(standin::KubeletOptions{
+        .directory = dir_.path("plugins"), .pod_resources_directory = dir_.path("pods")});
     ASSERT_TRUE(kubelet_->start());
     plug_in();
-    keeper_.emplace(
+    keeper_ = std::make_unique<LedgerKeeper>(
         options_,
         LedgerKeeper::Hooks{.publish = [this](const LedgerReading& r) { take(r); },
                             .wants_confirmation = [this] { return !to_confirm(records()).empty(); },
@@ -170,9 +168,9 @@ class LedgerStory : public testing::Test {
   std::atomic<int> nudges_ = 0;
   std::function<void()> in_call_;
   int plugins_ = 0;
-  std::optional<standin::Kubelet> kubelet_;
+  std::unique_ptr<standin::Kubelet> kubelet_;
   std::unique_ptr<standin::ScriptedPlugin> plugin_;
-  std::optional<LedgerKeeper> keeper_;
+  std::unique_ptr<LedgerKeeper> keeper_;
 };
 
 TEST_F(LedgerStory, APodThatStartsIsHeldWithItsNamesAndItsUid) {
@@ -268,11 +266,12 @@ TEST_F(LedgerStory, ANewKeeperFindsEverythingAgain) {
   expect_held({holder("one", "main"), holder("one", "prepare")});
   keeper_.reset();
   records_.publish({});
-  keeper_.emplace(options_,
-                  LedgerKeeper::Hooks{.publish = [this](const LedgerReading& r) { take(r); },
-                                      .wants_confirmation = [] { return false; },
-                                      .nudge = [] {}},
-                  gate_, log_);
+  keeper_ = std::make_unique<LedgerKeeper>(
+      options_,
+      LedgerKeeper::Hooks{.publish = [this](const LedgerReading& r) { take(r); },
+                          .wants_confirmation = [] { return false; },
+                          .nudge = [] {}},
+      gate_, log_);
   keeper_->keep(true);
   keeper_->start();
   expect_held({holder("one", "main"), holder("one", "prepare")});
