@@ -13,6 +13,7 @@
 
 #include "apps/agent.h"
 #include "apps/commands.h"
+#include "apps/mps_control_daemon.h"
 #include "apps/version.h"
 #include "base/patient_caller.h"
 #include "base/text.h"
@@ -106,6 +107,7 @@ int main_with(int count, char** words, char** variables) {
   Sources sources{.arguments = {words + 1, words + count},
                   .environment = environment_of(variables),
                   .program = count > 0 ? words[0] : ""};
+  if (const auto code = run_as_mps_control_daemon(sources)) return *code;
   std::string command;
   if (!sources.arguments.empty() && !sources.arguments[0].starts_with('-')) {
     command = sources.arguments[0];

@@ -75,7 +75,11 @@ int run_mps_canary(const std::string& libcuda) {
   ::alarm(kLastResortSeconds);
   void* library = ::dlopen(libcuda.empty() ? "libcuda.so.1" : libcuda.c_str(), RTLD_NOW);
   Cuda cuda;
-  if (library == nullptr || !find_all(library, cuda)) return kCanaryNoLibrary;
+  if (library == nullptr || !find_all(library, cuda)) {
+    const char* reason = ::dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is per thread
+    std::printf("%s\n", reason == nullptr ? "a function is missing" : reason);
+    return kCanaryNoLibrary;
+  }
   if (const int code = judge("cuInit", cuda.init(0)); code != 0) return code;
   int count = 0;
   if (const int code = judge("cuDeviceGetCount", cuda.device_count(&count)); code != 0) return code;

@@ -57,10 +57,24 @@ Status link_client_view(const MpsDaemonPlan& plan) {
 }
 
 Status remove_mps_folders(const MpsDaemonPlan& plan) {
+  const Result<std::vector<std::string>> names = list_directory(plan.folder);
+  if (!names) {
+    return names.error().code == ErrorCode::kNotFound ? Status(Done{}) : Status(names.error());
+  }
   std::error_code error;
-  std::filesystem::remove_all(plan.folder, error);
-  if (error) {
-    return Error{ErrorCode::kUnavailable, "removing " + plan.folder + ": " + error.message()};
+  for (const std::string& name : *names) {
+    const std::string path = plan.folder + "/" + name;
+    if (plan.keep_pipe && path == plan.pipe()) {
+      for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+        std::filesystem::remove_all(entry.path(), error);
+      }
+    } else {
+      std::filesystem::remove_all(path, error);
+    }
+    if (error) return Error{ErrorCode::kUnavailable, "removing " + path + ": " + error.message()};
+  }
+  if (!plan.keep_pipe && ::rmdir(plan.folder.c_str()) != 0) {
+    return errno_error("removing " + plan.folder);
   }
   return Done{};
 }

@@ -47,5 +47,17 @@ TEST(MpsClientView, IsRenewedInOneStepAndHoldsNothingElse) {
   EXPECT_FALSE(path_exists(plan.folder));
 }
 
+TEST(MpsFolders, KeepAPipeThatContainersHaveMounted) {
+  const TempDir dir;
+  const MpsDaemonPlan plan{.name = "x", .folder = dir.path("x"), .keep_pipe = true};
+  ASSERT_TRUE(make_mps_folders(plan));
+  std::ofstream(plan.pipe() + "/control");
+  const ino_t before = inode_of(plan.pipe());
+  ASSERT_TRUE(remove_mps_folders(plan));
+  EXPECT_THAT(*list_directory(plan.folder), ElementsAre("pipe"));
+  EXPECT_EQ(inode_of(plan.pipe()), before);
+  EXPECT_TRUE(list_directory(plan.pipe())->empty());
+}
+
 }  // namespace
 }  // namespace tranche

@@ -20,6 +20,10 @@ std::string set_server_limit(int server, unsigned ordinal, std::uint64_t bytes) 
          " " + in_mib(bytes);
 }
 
+std::string set_default_percentage(const std::string& percentage) {
+  return "set_default_active_thread_percentage " + percentage;
+}
+
 std::vector<int> parse_pids(std::string_view answer) {
   std::vector<int> pids;
   for (const std::string& line : split(answer, '\n')) {
@@ -50,19 +54,18 @@ bool is_worth_logging(std::string_view line) {
          has("Cannot ") || has("Failed to ");
 }
 
-CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view output) {
+CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view last_words) {
   if (!exit_code) return {.problem = "a client that should have got through hangs"};
+  const std::string said(trim(last_words));
   switch (*exit_code) {
     case kCanaryThrough:
     case kCanaryFull: return {.through = true};
     case kCanaryNoLibrary:
-      return {.problem = "there is no libcuda.so.1 to try it with", .no_library = true};
+      return {.problem = "there is no libcuda.so.1 to try it with: " + said, .no_library = true};
     default: break;
   }
-  const std::string_view said = trim(output);
   return {.problem = "a client does not get through: " +
-                     (said.empty() ? "exit code " + std::to_string(*exit_code)
-                                   : std::string(said.substr(said.find_last_of('\n') + 1)))};
+                     (said.empty() ? "exit code " + std::to_string(*exit_code) : said)};
 }
 
 }  // namespace tranche

@@ -20,6 +20,8 @@ namespace tranche {
 std::string set_default_limit(unsigned ordinal, std::optional<std::uint64_t> bytes);
 // The same for a server that runs.
 std::string set_server_limit(int server, unsigned ordinal, std::uint64_t bytes);
+// Fractions are taken; 0 would be ignored in silence.
+std::string set_default_percentage(const std::string& percentage);
 
 // Pids, one a line; what is not a number is passed over.
 std::vector<int> parse_pids(std::string_view answer);
@@ -38,7 +40,7 @@ struct CanaryVerdict {
   bool no_library = false;  // there is no libcuda to ask with
 };
 // `exit_code` empty: it had to be killed.
-CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view output);
+CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view last_words);
 
 // Exit codes of the canary.
 inline constexpr int kCanaryThrough = 0;

@@ -138,6 +138,10 @@ Status MpsDaemon::bring_up() {
   applied_.clear();
   // Before any client: servers read default limits when they start.
   if (Status set = apply_limits(); !set) return set;
+  if (!plan_.thread_percentage.empty()) {
+    const auto set = ask(set_default_percentage(plan_.thread_percentage));
+    if (!set) return set.error();
+  }
   if (Status in = let_clients_in(); !in) return in;
   return look();
 }

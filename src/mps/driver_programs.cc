@@ -29,26 +29,15 @@ void add_folder(std::vector<std::string>& folders, const std::string& file) {
   if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
 }
 
-std::string entry(const std::string& name, const std::string& value) { return name + "=" + value; }
-
-std::string visible(const MpsDaemonPlan& plan) { return join(plan.devices, ","); }
-
-}  // namespace
-
-Result<DriverPrograms> find_programs(const MpsHost& host) {
-  DriverRoot root(host.driver_root);
+std::optional<DriverPrograms> find_below(const std::string& driver_root) {
+  DriverRoot root(driver_root);
   const std::optional<std::string> control = find_program(root, kControlProgram);
   const std::optional<std::string> server = find_program(root, kServerProgram);
-  if (!control || !server) {
-    return Error{ErrorCode::kNotFound,
-                 std::string(control ? kServerProgram : kControlProgram) +
-                     " is not in the driver root " + host.driver_root + " (looked in " +
-                     join({kProgramFolders.begin(), kProgramFolders.end()}, ", ") + ")"};
-  }
+  if (!control || !server) return std::nullopt;
   DriverPrograms programs{.control = *control, .server = *server};
   const std::vector<std::string> libcuda = root.libraries("libcuda.so.1");
   if (!libcuda.empty()) programs.libcuda = root.here(libcuda.front());
-  if (host.driver_root == "/") return programs;
+  if (driver_root == "/") return programs;
   for (const char* loader : kLoaders) {
     const std::optional<std::string> found = root.resolve(loader);
     if (found) programs.loader = root.here(*found);
@@ -60,6 +49,23 @@ Result<DriverPrograms> find_programs(const MpsHost& host) {
     }
   }
   return programs;
+}
+
+std::string entry(const std::string& name, const std::string& value) { return name + "=" + value; }
+
+std::string visible(const MpsDaemonPlan& plan) { return join(plan.devices, ","); }
+
+}  // namespace
+
+Result<DriverPrograms> find_programs(const MpsHost& host) {
+  std::optional<DriverPrograms> found = find_below(host.driver_root);
+  // NVIDIA's container runtime puts the driver's programs into our own root.
+  if (!found && host.driver_root != "/") found = find_below("/");
+  if (found) return *std::move(found);
+  return Error{ErrorCode::kNotFound,
+               std::string(kControlProgram) + " is not in the driver root " + host.driver_root +
+                   ", nor in /, or " + kServerProgram + " is not beside it (looked in " +
+                   join({kProgramFolders.begin(), kProgramFolders.end()}, ", ") + ")"};
 }
 
 std::vector<std::string> control_words(const DriverPrograms& programs) {

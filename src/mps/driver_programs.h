@@ -34,7 +34,8 @@ struct DriverPrograms {
   std::string libcuda;  // the library's file; empty: the loader may know it
 };
 
-// kNotFound, with the places, where the driver root has no MPS.
+// Below the driver root, or else in our own root, where NVIDIA's container
+// runtime puts them; kNotFound, with the places, where neither has MPS.
 Result<DriverPrograms> find_programs(const MpsHost& host);
 
 // The control program, with the driver root's loader where it has one.

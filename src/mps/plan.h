@@ -26,10 +26,14 @@ struct MpsDaemonPlan {
   // The most that a client without a limit of its own may take of each device;
   // empty where the device's size is not known.
   std::vector<std::optional<std::uint64_t>> limits;
+  // What servers give a client that asks for nothing less; empty: everything.
+  std::string thread_percentage;
   // Nobody but the daemon may use the devices.
   bool exclusive = false;
   // Containers get a /dev/shm that is the daemon's too.
   bool shared_memory = false;
+  // Containers mount the pipe folder itself: it stays when the daemon goes.
+  bool keep_pipe = false;
 
   std::string pipe() const { return folder + "/pipe"; }
   // What containers mount: only the socket that clients need.

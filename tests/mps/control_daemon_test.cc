@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program under its second name, `mps-control-daemon`, on a simulated
+// driver with the MPS stand-ins.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "base/testing/temp_dir.h"
+#include "base/worker.h"
+#include "mps/process.h"
+#include "sim/node/simulated_node.h"
+#include "sim/worlds/builtin.h"
+#include "standin/agent_process.h"
+
+namespace tranche {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::chrono::seconds kPatience{60};
+
+class MpsControlDaemon : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto world = sim::builtin_world("t4-quad");
+    ASSERT_TRUE(world);
+    const auto node = sim::SimulatedNode::create(root(), *world, {.plain_files = true});
+    ASSERT_TRUE(node) << node.error().message;
+    for (const char* name : {"nvidia-cuda-mps-control", "nvidia-cuda-mps-server"}) {
+      fs::copy_file(CONTROL_STANDIN, root() + "/usr/bin/" + name,
+                    fs::copy_options::overwrite_existing);
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(root() + "/usr")) {
+      if (entry.path().filename() != "libcuda.so.1") continue;
+      fs::remove(entry.path());
+      fs::copy_file(LIBCUDA_STANDIN, entry.path());
+      break;
+    }
+    fs::create_symlink(TRANCHE_AGENT, dir_.path("mps-control-daemon"));
+    fs::create_directories(layout());
+  }
+  void TearDown() override {
+    process_.reset();
+    for (const pid_t pid : processes()) ::kill(pid, SIGKILL);
+  }
+
+  std::string root() const { return dir_.path("root"); }
+  std::string layout() const { return dir_.path("mps"); }
+  std::string started() const { return layout() + "/nvidia.com/gpu/.started"; }
+  std::vector<pid_t> processes() const {
+    return find_processes("CUDA_MPS_PIPE_DIRECTORY=" + layout() + "/nvidia.com/gpu/pipe",
+                          "nvidia-cuda-mps-");
+  }
+
+  void start(const std::string& config) {
+    std::ofstream(dir_.path("config.yaml")) << config;
+    auto started = standin::AgentProcess::start(
+        {.command = {dir_.path("mps-control-daemon"), "--root=" + layout()},
+         .environment = {{"CONFIG_FILE", dir_.path("config.yaml")},
+                         {"MIG_STRATEGY", "none"},
+                         {"DRIVER_ROOT_CTR_PATH", root()},
+                         {"HOST_ROOT", root()}}});
+    ASSERT_TRUE(started) << started.error().message;
+    process_ = *std::move(started);
+  }
+
+  void await_file(const std::string& path) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!path_exists(path)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << path << " never came\n"
+                                                            << process_->output();
+      sleep_unless_stopped({}, std::chrono::milliseconds(10));
+    }
+  }
+
+  std::string ask(const std::string& question) {
+    const Command command{
+        .words = {root() + "/usr/bin/nvidia-cuda-mps-control"},
+        .environment = {"CUDA_MPS_PIPE_DIRECTORY=" + layout() + "/nvidia.com/gpu/pipe"}};
+    const auto done = run_program(command, question + "\n", kPatience);
+    return done ? done->out : done.error().message;
+  }
+
+  TempDir dir_;
+  std::unique_ptr<standin::AgentProcess> process_;
+};
+
+constexpr const char* kThreeReplicas =
+    "version: v1\n"
+    "sharing:\n"
+    "  mps:\n"
+    "    resources:\n"
+    "    - name: nvidia.com/gpu\n"
+    "      replicas: 3\n";
+
+TEST_F(MpsControlDaemon, RunsADaemonForTheResourceAndSaysSoByFiles) {
+  start(kThreeReplicas);
+  await_file(layout() + "/.ready");
+  EXPECT_TRUE(path_exists(started()));
+  EXPECT_EQ(ask("get_default_active_thread_percentage"), "33.3\n");
+  // 15 GiB, cut in three; of all four GPUs.
+  for (const char* ordinal : {"0", "3"}) {
+    EXPECT_EQ(ask(std::string("get_default_device_pinned_mem_limit ") + ordinal), "5G\n");
+  }
+  EXPECT_EQ(ask("get_default_device_pinned_mem_limit 4"), "");
+  ASSERT_TRUE(process_->signal(SIGTERM));
+  const auto end = process_->wait_for_end(kPatience);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(*end, (standin::ProcessEnd{.exit_code = 0})) << process_->output();
+  EXPECT_THAT(processes(), IsEmpty());
+  EXPECT_FALSE(path_exists(layout() + "/.ready"));
+  // Containers have it mounted.
+  EXPECT_THAT(*list_directory(layout() + "/nvidia.com/gpu"), ElementsAre("pipe"));
+}
+
+TEST_F(MpsControlDaemon, TakesBackItsWordWhenTheDaemonDies) {
+  start(kThreeReplicas);
+  await_file(layout() + "/.ready");
+  const auto before = fs::last_write_time(started());
+  const auto pid = read_file(layout() + "/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid");
+  ASSERT_TRUE(pid);
+  ::kill(std::stoi(*pid), SIGKILL);
+  ASSERT_TRUE(process_->wait_for_line("mps daemon is in trouble.*signal 9", kPatience));
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!path_exists(started()) || fs::last_write_time(started()) == before) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << process_->output();
+    sleep_unless_stopped({}, std::chrono::milliseconds(10));
+  }
+}
+
+TEST_F(MpsControlDaemon, RunsNothingWithoutMps) {
+  start("version: v1\n");
+  ASSERT_TRUE(process_->wait_for_line("sharing.mps is not configured", kPatience));
+  EXPECT_THAT(processes(), IsEmpty());
+  EXPECT_FALSE(path_exists(layout() + "/.ready"));
+}
+
+TEST_F(MpsControlDaemon, MountsSharedMemoryOnce) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root mounts";
+  const std::string shm = layout() + "/shm";
+  for (int round = 0; round < 2; ++round) {
+    const auto done =
+        run_program({.words = {dir_.path("mps-control-daemon"), "--root=" + layout(), "mount-shm"}},
+                    "", kPatience);
+    ASSERT_TRUE(done);
+    if (done->err.find("Operation not permitted") != std::string::npos) {
+      GTEST_SKIP() << "no mounting here";
+    }
+    EXPECT_EQ(done->exit_code, 0) << done->err;
+  }
+  struct statfs status = {};
+  ASSERT_EQ(::statfs(shm.c_str(), &status), 0);
+  EXPECT_EQ(status.f_type, 0x01021994);  // TMPFS_MAGIC
+  EXPECT_EQ(::umount(shm.c_str()), 0);
+  EXPECT_NE(::umount(shm.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace tranche

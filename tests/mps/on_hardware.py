@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The MPS supervisor on a real GPU.
+
+  python3 tests/mps/on_hardware.py TRANCHE-MPS-TRIAL [PART...]
+
+Run as root on a machine with one idle NVIDIA GPU of 64 GiB or more. Starts a daemon in a folder of its own, sends clients
+through the folder that containers get, kills what can be killed, stops, and looks whether anything is left. Changes no
+compute mode. Prints a line for each thing checked; the exit code is the number of those that failed.
+Parts: limits, threads, raise, restart, adopt, loader, stop. All by default.
+"""
+import contextlib
+import glob
+import json
+import os
+import pathlib
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+CLIENT = pathlib.Path(__file__).with_name("cuda_client.py")
+LIBRARIES = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64")
+failed = 0
+
+
+def check(what, holds, seen=""):
+    global failed
+    failed += not holds
+    print(f"{'ok    ' if holds else 'FAILED'} {what}{f'  [{seen}]' if seen != '' else ''}", flush=True)
+    return holds
+
+
+class Trial:
+    """The trial program: its reports as they come, and words to it."""
+
+    def __init__(self, binary, directory, root, uuid, mib):
+        self.uuid, self.directory = uuid, pathlib.Path(directory)
+        self.process = subprocess.Popen([binary, directory, root, f"{uuid}={mib}"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.reports, self.last = queue.Queue(), {"daemons": []}
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.reports.put(json.loads(line))
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def daemon(self):
+        return self.last["daemons"][0] if self.last["daemons"] else {}
+
+    def wait(self, holds, seconds=90):
+        """The daemon's report that has it, or None; time is only the bound."""
+        end = time.monotonic() + seconds
+        while not (self.last["daemons"] and holds(self.daemon())):
+            try:
+                self.last = self.reports.get(timeout=max(0.01, end - time.monotonic()))
+            except queue.Empty:
+                return None
+        return self.daemon()
+
+    def wait_ready(self, restarts=0):
+        return self.wait(lambda daemon: daemon["state"] == "ready" and daemon["restarts"] >= restarts)
+
+    def end(self, word):
+        self.say(word)
+        self.process.stdin.close()
+        return self.process.wait(120)
+
+
+def client(trial, *words, **env):
+    """A CUDA process as a container has it: the clients' folder and its own environment."""
+    done = subprocess.run([sys.executable, CLIENT, *words], capture_output=True, text=True, timeout=300, env={
+        **os.environ, "CUDA_MPS_PIPE_DIRECTORY": trial.daemon()["client_view"], **env})
+    return done.stdout + done.stderr
+
+
+def number_after(text, word):
+    parts = text.replace(",", " ").split()
+    return int(parts[parts.index(word) + 1]) if word in parts else -1
+
+
+def processes():
+    listing = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout.splitlines()
+    return [line for line in listing if "nvidia-cuda-mps-" in line or "mps-canary" in line]
+
+
+def check_limits(trial):
+    trial.say(f"held {trial.uuid} {40 << 10}")
+    for how in ("fill", "fill-async", "fill-vmm"):
+        for gib in (20, 40):
+            limit = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"0={gib << 10}M"}
+            out = client(trial, how, str(64 << 10), **limit)
+            took = number_after(out, "took")
+            # The context is part of the limit; the last block did not fit.
+            check(f"{how} is held to {gib} GiB", (gib - 2) << 10 <= took <= gib << 10 and "error 2" in out,
+                  out.splitlines()[-1] if out else "no output")
+    out = client(trial, "fill", str(64 << 10))
+    check("a client without a limit of its own is held to the largest share, 40 GiB",
+          38 << 10 <= number_after(out, "took") <= 40 << 10, out.splitlines()[-1] if out else "no output")
+
+
+def check_threads(trial):
+    whole = number_after(client(trial, "info"), "multiprocessors")
+    for percentage in ("50", "12.5"):
+        out = client(trial, "info", CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=percentage)
+        seen, share = number_after(out, "multiprocessors"), whole * float(percentage) / 100
+        check(f"{percentage} percent of {whole} multiprocessors", 0 < seen <= share + 8 and seen < whole, seen)
+
+
+def check_raise(trial):
+    """A running server takes a larger limit, and goes on with the same clients."""
+    trial.say(f"held {trial.uuid} {4 << 10}")
+    with holding(trial, 1024) as holder:
+        small = number_after(client(trial, "fill", str(64 << 10)), "took")
+        trial.say(f"held {trial.uuid} {8 << 10}")
+        end = time.monotonic() + 20
+        large = small
+        while large <= 4 << 10 and time.monotonic() < end:
+            large = number_after(client(trial, "fill", str(64 << 10)), "took")
+        check("a limit of 4 GiB holds", small <= 4 << 10, small)
+        check("and 8 GiB without a restart", 6 << 10 <= large <= 8 << 10 and trial.daemon()["restarts"] == 0, large)
+        check("the neighbour noticed nothing", touch(holder) == 0)
+
+
+@contextlib.contextmanager
+def holding(trial, mib):
+    process = subprocess.Popen([sys.executable, CLIENT, "hold", str(mib)], text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               env={**os.environ, "CUDA_MPS_PIPE_DIRECTORY": trial.daemon()["client_view"]})
+    for line in process.stdout:
+        if "held" in line:
+            break
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def touch(holder):
+    try:
+        holder.stdin.write("touch\n")
+        holder.stdin.flush()
+        return number_after(holder.stdout.readline(), "error")
+    except BrokenPipeError:
+        return -1
+
+
+def check_restart(trial):
+    before = trial.daemon()
+    view = os.open(before["client_view"], os.O_RDONLY | os.O_DIRECTORY)
+    inode = os.stat("control", dir_fd=view).st_ino
+    for what, pid in (("the control daemon", before["pid"]), ("the control daemon, again", None)):
+        restarts = trial.daemon()["restarts"]
+        began = time.monotonic()
+        os.kill(pid or trial.daemon()["pid"], signal.SIGKILL)
+        back = trial.wait_ready(restarts + 1)
+        check(f"{what} is killed and back", back is not None, f"{time.monotonic() - began:.1f} s")
+    check("a container's mount has the new socket", os.stat("control", dir_fd=view).st_ino != inode)
+    os.close(view)
+    out = client(trial, "info")
+    check("a client gets through again", "multiprocessors" in out, out.strip().replace("\n", "; "))
+    # The server alone, under the daemon: the next client gets a new one.
+    os.kill(trial.daemon()["server_pid"], signal.SIGKILL)
+    check("a killed server is replaced for the next client", "multiprocessors" in client(trial, "info"))
+
+
+def check_adopt(binary, trial, root, mib):
+    before = trial.daemon()["pid"]
+    with holding(trial, 512) as holder:
+        check("the agent leaves", trial.end("leave") == 0)
+        check("the client goes on without an agent", touch(holder) == 0)
+        again = Trial(binary, str(trial.directory), root, trial.uuid, mib)
+        found = again.wait_ready()
+        check("the next agent adopts the daemon", found is not None and found["adopted"] and found["pid"] == before)
+        check("the client noticed nothing", touch(holder) == 0)
+    return again
+
+
+def check_stop(trial):
+    with holding(trial, 512):
+        began = time.monotonic()
+        check("it stops though a client stays", trial.end("stop") == 0, f"{time.monotonic() - began:.1f} s")
+    check("no process is left", not processes(), "; ".join(processes()))
+    check("no file is left", not list(trial.directory.iterdir()), [str(path) for path in trial.directory.iterdir()])
+
+
+def make_driver_root(folder):
+    """A driver root as a driver container has it: programs, libraries and a loader of its own."""
+    root = pathlib.Path(folder)
+    (root / "usr/bin").mkdir(parents=True)
+    (root / "lib64").mkdir()
+    for name in ("nvidia-cuda-mps-control", "nvidia-cuda-mps-server"):
+        shutil.copy(shutil.which(name), root / "usr/bin")
+    shutil.copy(os.path.realpath("/lib64/ld-linux-x86-64.so.2"), root / "lib64/ld-linux-x86-64.so.2")
+    for pattern in ("libcuda.so.1", "libnvidia-*.so.*", "libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1",
+                    "libpthread.so.0", "libgcc_s.so.1"):
+        for library in LIBRARIES:
+            for path in glob.glob(f"{library}/{pattern}"):
+                if not (root / "lib64" / os.path.basename(path)).exists():
+                    shutil.copy(os.path.realpath(path), root / "lib64" / os.path.basename(path))
+    return str(root)
+
+
+def check_loader(binary, uuid, mib):
+    with tempfile.TemporaryDirectory(prefix="mps-root-") as folder, tempfile.TemporaryDirectory(prefix="mps-") as directory:
+        os.chmod(directory, 0o755)
+        trial = Trial(binary, directory, make_driver_root(folder + "/root"), uuid, mib)
+        found = trial.wait_ready()
+        if check("a daemon of another driver root is ready", found is not None, trial.daemon().get("problem", "")):
+            for what, pid in (("daemon", found["pid"]), ("server", trial.daemon()["server_pid"])):
+                maps = pathlib.Path(f"/proc/{pid}/maps").read_text()
+                check(f"its {what} has that root's C library", f"{folder}/root/lib64/libc.so.6" in maps)
+            check("a client gets through", "multiprocessors" in client(trial, "info"))
+        trial.end("stop")
+        check("nothing of it is left", not processes() and not os.listdir(directory), os.listdir(directory))
+
+
+def main():
+    binary = os.path.abspath(sys.argv[1])
+    parts = sys.argv[2:] or ["limits", "threads", "raise", "restart", "adopt", "stop", "loader"]
+    query = subprocess.run(["nvidia-smi", "--query-gpu=uuid,name,driver_version,compute_mode,memory.total",
+                            "--format=csv,noheader,nounits"], capture_output=True, text=True, check=True).stdout
+    uuid, name, driver, mode, mib = [word.strip() for word in query.splitlines()[0].split(",")]
+    print(f"{name}, driver {driver}, {mib} MiB, compute mode {mode}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="mps-") as directory:
+        os.chmod(directory, 0o755)
+        began = time.monotonic()
+        trial = Trial(binary, directory, "/", uuid, mib)
+        if not check("the daemon is ready", trial.wait_ready() is not None, f"{time.monotonic() - began:.1f} s"):
+            print(trial.last)
+            trial.end("stop")
+            return failed
+        check("containers see the clients' socket alone", os.listdir(trial.daemon()["client_view"]) == ["control"])
+        for part, function in (("limits", check_limits), ("threads", check_threads), ("raise", check_raise),
+                               ("restart", check_restart)):
+            if part in parts:
+                function(trial)
+        if "adopt" in parts:
+            trial = check_adopt(binary, trial, "/", mib)
+        check_stop(trial)
+    if "loader" in parts:
+        check_loader(binary, uuid, mib)
+    print(f"{failed} failed", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 100))
