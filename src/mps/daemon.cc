@@ -2,16 +2,13 @@
 #include "mps/daemon.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/files.h"
-#include "base/text.h"
 #include "mps/client_view.h"
+#include "mps/control_client.h"
 
 namespace tranche {
 namespace {
@@ -20,12 +17,8 @@ using std::chrono::milliseconds;
 
 // Between two questions to a daemon that is just coming up; it takes about 20 ms.
 constexpr milliseconds kComingUp{20};
-// For processes that were killed to be gone.
+// For a canary that was killed to be gone.
 constexpr milliseconds kDying{5'000};
-
-std::string pipe_variable(const MpsDaemonPlan& plan) {
-  return "CUDA_MPS_PIPE_DIRECTORY=" + plan.pipe();
-}
 
 Error trouble(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
 
@@ -160,14 +153,8 @@ Status MpsDaemon::start_or_adopt() {
 }
 
 bool MpsDaemon::adopt() {
-  const Result<std::string> text = read_file(plan_.pipe() + "/" + kControlProgram + ".pid", 64);
-  const std::optional<int> pid = text ? parse_number<int>(trim(*text)) : std::nullopt;
-  if (!pid) return false;
-  // The number alone proves nothing: it may be a stranger's by now.
-  const std::vector<pid_t> ours = find_processes(pipe_variable(plan_), kControlProgram);
-  if (std::ranges::find(ours, *pid) == ours.end()) return false;
-  if (variable_of(*pid, "CUDA_VISIBLE_DEVICES") != join(plan_.devices, ",")) return false;
-  if (!ask("get_server_list")) return false;
+  const std::optional<pid_t> pid = find_daemon(plan_);
+  if (!pid || !ask("get_server_list")) return false;
   process_ = Process::of(*pid);
   surroundings_.log->info("mps daemon runs already and is kept",
                           {{"daemon", plan_.name}, {"pid", std::to_string(*pid)}});
@@ -334,25 +321,7 @@ CanaryVerdict MpsDaemon::run_canary() {
 }
 
 void MpsDaemon::stop_processes() {
-  const std::string variable = pipe_variable(plan_);
-  // `quit` alone waits for clients without end.
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(timings_.drain);
-  if (!find_processes(variable, kControlProgram).empty()) {
-    const Result<Finished> quit =
-        run_program(question_command(programs_, plan_.pipe()),
-                    "quit -t " + std::to_string(seconds.count()) + "\n", seconds + timings_.answer);
-    if (quit && quit->exit_code == 0 && process_) process_.wait(timings_.answer);
-  }
-  const Clock::time_point deadline = Clock::now() + kDying;
-  for (std::vector<pid_t> left = find_processes(variable, "nvidia-cuda-mps-");
-       !left.empty() && Clock::now() < deadline;
-       left = find_processes(variable, "nvidia-cuda-mps-")) {
-    for (const pid_t pid : left) {
-      ::kill(pid, SIGKILL);
-      Process::of(pid).wait(milliseconds(500));
-    }
-  }
-  if (process_) process_.has_ended();
+  end_daemon(programs_, plan_, timings_, process_);
   process_ = Process();
   read_output();
   change_status([](MpsDaemonStatus& status) {
@@ -369,8 +338,6 @@ void MpsDaemon::clean_up() {
       programs_ = *programs;
     }
   }
-  // No new container finds its way; those that are in are waited for.
-  ::unlink((plan_.client_view() + "/control").c_str());
   stop_processes();
   Status done = restore_compute_mode(plan_, surroundings_.set_compute_mode);
   // Where the mode could not be put back its memory stays, for the next try.
@@ -386,14 +353,7 @@ void MpsDaemon::clean_up() {
 }
 
 Result<std::string> MpsDaemon::ask(const std::string& question) const {
-  const Result<Finished> answer =
-      run_program(question_command(programs_, plan_.pipe()), question + "\n", timings_.answer);
-  if (!answer) return answer.error();
-  if (!answer->exit_code) return trouble("the MPS daemon does not answer '" + question + "'");
-  if (*answer->exit_code != 0) {
-    return trouble("the MPS daemon cannot be asked: " + std::string(trim(answer->err)));
-  }
-  return answer->out;
+  return ask_daemon(programs_, plan_, question, timings_.answer);
 }
 
 MpsDaemon::Event MpsDaemon::wait_until(Clock::time_point deadline, const Process* also) {

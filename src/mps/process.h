@@ -76,7 +76,8 @@ Result<Finished> run_program(const Command& command, const std::string& input,
                              std::chrono::milliseconds patience);
 
 // Processes that were started with NAME=value in their environment and with
-// `word` in one of their arguments. Only those that /proc lets us read.
+// `word` in one of their arguments. Only those that /proc lets us read, and not
+// one that is just being started.
 std::vector<pid_t> find_processes(const std::string& variable, const std::string& word);
 // The variable as process `pid` was started with; empty where it has none.
 std::optional<std::string> variable_of(pid_t pid, const std::string& name);

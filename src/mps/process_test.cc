@@ -76,6 +76,9 @@ TEST(AProcess, IsFoundByItsEnvironmentAndItsWords) {
   const std::string mine = "TRANCHE_TEST_" + std::to_string(::getpid()) + "=1";
   Result<Process> process = Process::spawn(shell("sleep 1000; : find-me", {mine}), {});
   ASSERT_TRUE(process);
+  // The kernel lets us go on a moment before it has the new words in place.
+  while (find_processes(mine, "find-me").empty() && !process->wait(milliseconds(1))) {
+  }
   EXPECT_THAT(find_processes(mine, "find-me"), ElementsAre(process->pid()));
   EXPECT_THAT(find_processes(mine, "not-there"), IsEmpty());
   EXPECT_THAT(find_processes(mine + "2", "find-me"), IsEmpty());

@@ -17,6 +17,7 @@ import pathlib
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -185,6 +186,17 @@ def check_adopt(binary, trial, root, mib):
     return again
 
 
+def note_strays():
+    """What CUDA does where there is no daemon behind the socket, or no socket: not ours to decide, but to know."""
+    with tempfile.TemporaryDirectory(prefix="mps-stray-") as folder:
+        for what in ("no socket", "a socket that nobody listens at"):
+            if what != "no socket":
+                socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(f"{folder}/control")
+            done = subprocess.run([sys.executable, CLIENT, "info"], capture_output=True, text=True, timeout=60,
+                                  env={**os.environ, "CUDA_MPS_PIPE_DIRECTORY": folder})
+            print(f"note   a client with {what}: {done.stdout.strip()!r}", flush=True)
+
+
 def check_stop(trial):
     with holding(trial, 512):
         began = time.monotonic()
@@ -247,6 +259,7 @@ def main():
         if "adopt" in parts:
             trial = check_adopt(binary, trial, "/", mib)
         check_stop(trial)
+    note_strays()
     if "loader" in parts:
         check_loader(binary, uuid, mib)
     print(f"{failed} failed", flush=True)

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/control_client.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// For processes that were killed to be gone; one in a driver call takes long.
+constexpr milliseconds kDying{5'000};
+constexpr milliseconds kOneDying{500};
+// In the arguments of daemon and server alike.
+constexpr const char* kAnyProgram = "nvidia-cuda-mps-";
+
+std::string pipe_variable(const MpsDaemonPlan& plan) {
+  return "CUDA_MPS_PIPE_DIRECTORY=" + plan.pipe();
+}
+
+Error unanswered(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
+
+}  // namespace
+
+std::optional<pid_t> find_daemon(const MpsDaemonPlan& plan) {
+  const Result<std::string> text = read_file(plan.pipe() + "/" + kControlProgram + ".pid", 64);
+  const std::optional<pid_t> pid = text ? parse_number<pid_t>(trim(*text)) : std::nullopt;
+  if (!pid) return std::nullopt;
+  // The number alone proves nothing: it may be a stranger's by now.
+  const std::vector<pid_t> ours = find_processes(pipe_variable(plan), kControlProgram);
+  if (std::ranges::find(ours, *pid) == ours.end()) return std::nullopt;
+  if (variable_of(*pid, "CUDA_VISIBLE_DEVICES") != join(plan.devices, ",")) return std::nullopt;
+  return pid;
+}
+
+Result<std::string> ask_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
+                               const std::string& question, milliseconds patience) {
+  const Result<Finished> answer =
+      run_program(question_command(programs, plan.pipe()), question + "\n", patience);
+  if (!answer) return answer.error();
+  if (!answer->exit_code) return unanswered("the MPS daemon does not answer '" + question + "'");
+  if (*answer->exit_code != 0) {
+    return unanswered("the MPS daemon cannot be asked: " + std::string(trim(answer->err)));
+  }
+  return answer->out;
+}
+
+void end_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
+                const MpsTimings& timings, Process& process) {
+  const std::string variable = pipe_variable(plan);
+  const bool can_ask = !programs.control.empty();
+  if (can_ask && !find_processes(variable, kControlProgram).empty()) {
+    // `quit` alone waits for clients without end.
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(timings.drain);
+    const auto quit = ask_daemon(programs, plan, "quit -t " + std::to_string(seconds.count()),
+                                 seconds + timings.answer);
+    if (quit && process) process.wait(timings.answer);
+  }
+  const Clock::time_point deadline = Clock::now() + kDying;
+  std::vector<pid_t> left = find_processes(variable, kAnyProgram);
+  while (!left.empty() && Clock::now() < deadline) {
+    for (const pid_t pid : left) {
+      ::kill(pid, SIGKILL);
+      Process::of(pid).wait(kOneDying);
+    }
+    left = find_processes(variable, kAnyProgram);
+  }
+  // One that was started a moment ago has no arguments to be found by yet.
+  if (process && !process.has_ended()) {
+    process.kill();
+    process.wait(kDying);
+  }
+}
+
+}  // namespace tranche
