@@ -46,8 +46,9 @@ Result<std::string> ask_daemon(const DriverPrograms& programs, const MpsDaemonPl
   const Result<Finished> answer =
       run_program(question_command(programs, plan.pipe()), question + "\n", patience);
   if (!answer) return answer.error();
-  if (!answer->exit_code) return unanswered("the MPS daemon does not answer '" + question + "'");
-  if (*answer->exit_code != 0) {
+  const std::optional<int> exit_code = answer->exit_code;
+  if (!exit_code) return unanswered("the MPS daemon does not answer '" + question + "'");
+  if (*exit_code != 0) {
     return unanswered("the MPS daemon cannot be asked: " + std::string(trim(answer->err)));
   }
   return answer->out;

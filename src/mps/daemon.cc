@@ -162,6 +162,7 @@ bool MpsDaemon::adopt() {
 }
 
 Status MpsDaemon::start() {
+  if (!output_) return trouble("there is nothing to read its output with");
   const Result<UniqueFd> out = output_->writing_end();
   if (!out) return out.error();
   const Command command =
@@ -200,9 +201,10 @@ Status MpsDaemon::apply_limits() {
     // The servers to come first: one that starts in between is among those
     // that take the default.
     if (auto set = ask(set_default_limit(ordinal, wanted[ordinal])); !set) return set.error();
-    if (!wanted[ordinal]) continue;
+    const std::optional<std::uint64_t> limit = wanted[ordinal];
+    if (!limit) continue;
     for (const int server : parse_pids(*servers)) {
-      if (auto set = ask(set_server_limit(server, ordinal, *wanted[ordinal])); !set) {
+      if (auto set = ask(set_server_limit(server, ordinal, *limit)); !set) {
         return set.error();
       }
     }

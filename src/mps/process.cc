@@ -60,8 +60,8 @@ class SpawnParameters {
     }
   }
 
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
 };
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {

@@ -56,8 +56,8 @@ MpsWiring wiring_elsewhere(const MpsElsewhere& elsewhere) {
 
 }  // namespace
 
-MpsSupervisor::MpsSupervisor(MpsHost host, MpsTimings timings, SetComputeMode set_compute_mode,
-                             const Log& log)
+MpsSupervisor::MpsSupervisor(const MpsHost& host, MpsTimings timings,
+                             SetComputeMode set_compute_mode, const Log& log)
     : host_{host.driver_root, real_path_of(host.self), host.nvidia_root},
       timings_(timings),
       set_compute_mode_(std::move(set_compute_mode)),

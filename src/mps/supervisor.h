@@ -35,7 +35,8 @@ class MpsSupervisor {
  public:
   // `set_compute_mode` is called on daemons' threads, and only for plans that
   // ask for exclusive devices. `log` outlives the supervisor.
-  MpsSupervisor(MpsHost host, MpsTimings timings, SetComputeMode set_compute_mode, const Log& log);
+  MpsSupervisor(const MpsHost& host, MpsTimings timings, SetComputeMode set_compute_mode,
+                const Log& log);
   MpsSupervisor(const MpsSupervisor&) = delete;
   MpsSupervisor& operator=(const MpsSupervisor&) = delete;
   ~MpsSupervisor();
