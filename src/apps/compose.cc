@@ -92,7 +92,8 @@ Composition compose(const Inventory& inventory, const Settings& settings,
   composition.needs_ledger = needs_ledger(catalog);
   composition.wants_ledger =
       composition.needs_ledger || std::ranges::any_of(catalog.offers, [&](const Offer& offer) {
-        return uses_mps(offer.terms) && settings.mps.daemons != MpsDaemons::kOutside;
+        return offer.terms.form == ShareForm::kMemory ||
+               (uses_mps(offer.terms) && settings.mps.daemons != MpsDaemons::kOutside);
       });
   const bool counts =
       composition.needs_ledger || (composition.wants_ledger && circumstances.ledger);

@@ -124,13 +124,13 @@ grpc::Status PluginService::GetPreferredAllocation(
   const CallInProgress call(allocating_);
   const CallGate::Call open(ledger_.gate);
   const auto serving = serving_.get().value;
-  const OfferRoom left = room(*serving);
   for (const auto& container : request->container_requests()) {
     const Wish wish{views(container.available_deviceids()),
                     views(container.must_include_deviceids()),
                     static_cast<std::size_t>(std::max(container.allocation_size(), 0))};
     devices_seen_ += wish.available.size();
     auto& answer = *response->add_container_responses();
+    const OfferRoom left = room(*serving, wish.available);
     for (const std::string_view id : prefer(serving->offer, left, serving->topology, wish)) {
       answer.add_deviceids(std::string(id));
     }
@@ -164,17 +164,20 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
   return grpc::Status::OK;
 }
 
-// What may be given now, by all that is held.
-OfferRoom PluginService::room(const Serving& serving) const {
+// What may be given now, by all that is held; `free` is so for the kubelet.
+OfferRoom PluginService::room(const Serving& serving,
+                              const std::vector<std::string_view>& free) const {
   const auto ledger = serving.counted_against ? ledger_.book.get() : nullptr;
   if (!ledger) return empty_room(serving.offer);
-  return Coverage(*serving.counted_against, *ledger).room(serving.offer);
+  return Coverage(*serving.counted_against, *ledger).room(serving.offer, free);
 }
 
 // The kubelet's view lags behind: this is the last place to say no.
 Result<ContainerGrant> PluginService::allocate(const Serving& serving,
                                                const std::vector<std::string_view>& ids) {
-  if (Status fitting = fits(serving.offer, room(serving), ids); !fitting) return fitting.error();
+  const OfferRoom left = room(serving, {});
+  const OfferRoom* known = serving.counted_against && ledger_.book.get() ? &left : nullptr;
+  if (Status fitting = fits(serving.offer, known, ids); !fitting) return fitting.error();
   Result<ContainerGrant> granted = grant(serving.offer, serving.grant, serving.facts, ids);
   if (!granted || !serving.counted_against) return granted;
   if (Status free = check_holders(serving, ids); !free) return free.error();

@@ -74,7 +74,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   // A list goes out as bytes.
   using ListStream = grpc::ServerSplitStreamer<v1beta1::Empty, grpc::ByteBuffer>;
 
-  OfferRoom room(const Serving& serving) const;
+  OfferRoom room(const Serving& serving, const std::vector<std::string_view>& free) const;
   Status check_holders(const Serving& serving, const std::vector<std::string_view>& ids) const;
   Result<ContainerGrant> allocate(const Serving& serving, const std::vector<std::string_view>& ids);
   void note_refusal(const Serving& serving, const std::vector<std::string_view>& ids,

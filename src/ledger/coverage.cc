@@ -2,6 +2,7 @@
 #include "ledger/coverage.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -83,38 +84,46 @@ Coverage::Coverage(const Catalog& catalog, const Ledger& ledger) {
   }
 }
 
-const Coverage::Hold* Coverage::hold(const OfferedDevice& device,
-                                     const std::string& resource) const {
-  const auto holds = devices_.find(device.uuid);
-  if (holds == devices_.end()) return nullptr;
-  const auto found = holds->second.find(resource);
-  return found == holds->second.end() ? nullptr : &found->second;
-}
+OfferRoom Coverage::room(const Offer& offer) const { return room(offer, {}); }
 
-OfferRoom Coverage::room(const Offer& offer) const {
+OfferRoom Coverage::room(const Offer& offer, const std::vector<std::string_view>& free) const {
+  std::map<const OfferedDevice*, std::set<unsigned>> numbers;
+  for (const std::string_view id : free) {
+    const LocatedShare share = offer.locate(id);
+    if (share.device != nullptr) numbers[share.device].insert(share.replica);
+  }
   OfferRoom room;
   for (const OfferedDevice& device : offer.devices) {
-    DeviceRoom one;
-    if (const Hold* own = hold(device, offer.name.text)) one.held = own->shares;
-    one.free = free_of(offer, device);
-    room.push_back(std::move(one));
+    room.push_back(room_of(offer, device, numbers[&device]));
   }
   return room;
 }
 
-unsigned Coverage::free_of(const Offer& offer, const OfferedDevice& device) const {
+DeviceRoom Coverage::room_of(const Offer& offer, const OfferedDevice& device,
+                             const std::set<unsigned>& free) const {
+  DeviceRoom room;
   const auto holds = devices_.find(device.uuid);
-  if (holds == devices_.end()) return more_shares(device, 0, 0);
-  std::size_t held = 0;
+  if (holds == devices_.end()) return {{}, more_shares(device, 0, 0)};
   std::uint64_t bytes = 0;
+  bool is_whole = false;
+  bool is_shared = false;
   for (const auto& [resource, hold] : holds->second) {
-    const bool own = resource == offer.name.text;
-    // A whole device is given when nobody has any of it.
-    if (!device.replicas || hold.whole) return 0;
-    if (own) held = hold.shares.size();
-    bytes += hold.bytes;
+    if (resource != offer.name.text) {
+      is_whole |= hold.whole;
+      is_shared = true;
+      bytes += hold.bytes;
+      continue;
+    }
+    std::ranges::remove_copy_if(hold.shares, std::back_inserter(room.held),
+                                [&](unsigned number) { return free.contains(number); });
+    bytes += room.held.size() * device.share_bytes;
+    // Of this name, but no share that it has now.
+    is_whole |= hold.whole && device.replicas;
   }
-  return more_shares(device, held, bytes);
+  // A whole device is given when nobody else has any of it.
+  const bool is_taken = is_whole || (!device.replicas && is_shared);
+  room.free = is_taken ? 0 : more_shares(device, room.held.size(), bytes);
+  return room;
 }
 
 Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>& shares) const {
@@ -133,6 +142,8 @@ Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>&
                                                 " now: " + how + " is held as " + resource +
                                                 " by " + named(in_the_way.holders)};
     };
+    const bool is_shared = std::ranges::any_of(
+        holds->second, [&](const auto& hold) { return hold.first != offer.name.text; });
     std::uint64_t bytes = 0;
     const Hold* largest = nullptr;
     const std::string* largest_name = nullptr;
@@ -151,7 +162,7 @@ Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>&
       }
     }
     const std::uint64_t asked = numbers.size() * device->share_bytes;
-    if (largest == nullptr || device->memory_bytes == 0 || device->share_bytes == 0) continue;
+    if (!is_shared || device->memory_bytes == 0 || device->share_bytes == 0) continue;
     if (bytes + asked > device->memory_bytes) {
       return refuse(*largest_name, *largest,
                     "of its " + mebibytes(device->memory_bytes) + ", " + mebibytes(bytes) +

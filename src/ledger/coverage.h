@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,10 +50,14 @@ class Coverage {
   Coverage(const Catalog& catalog, const Ledger& ledger);
 
   OfferRoom room(const Offer& offer) const;
+  // The same where the kubelet is known to take these shares of the offer for
+  // free: whoever held them has ended, and we were not told yet.
+  OfferRoom room(const Offer& offer, const std::vector<std::string_view>& free) const;
 
   // Whether these shares can be given besides all that is held, by any name
   // (what is held of these very shares aside). The error says who is in the
-  // way.
+  // way. Where no other name has anything of a device, the kubelet's own
+  // book-keeping is enough.
   Status admits(const Offer& offer, const std::vector<std::string_view>& shares) const;
 
  private:
@@ -65,8 +70,8 @@ class Coverage {
   };
   using Holds = std::map<std::string, Hold, std::less<>>;  // by resource
 
-  const Hold* hold(const OfferedDevice& device, const std::string& resource) const;
-  unsigned free_of(const Offer& offer, const OfferedDevice& device) const;
+  DeviceRoom room_of(const Offer& offer, const OfferedDevice& device,
+                     const std::set<unsigned>& free) const;
 
   std::map<std::string, Holds, std::less<>> devices_;  // by uuid
 };

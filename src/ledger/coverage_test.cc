@@ -147,6 +147,25 @@ TEST(Coverage, TellsWhichSharesAreHeld) {
   EXPECT_EQ(Coverage(all, ledger).room(named(all, kWhole)), (OfferRoom{{{0}, 0}, {{}, 0}}));
 }
 
+// The kubelet gives out again what we still think is held: it is always the
+// first to know that a pod has ended.
+TEST(Coverage, CountsWhatTheKubeletTakesForFreeAsFree) {
+  const Catalog all = catalog({memory()});
+  const Ledger ledger{{held(all, kMemory, 0, {0, 1, 2})}};
+  const std::string id = held(all, kMemory, 0, {1}).shares.front();
+  EXPECT_EQ(Coverage(all, ledger).room(named(all, kMemory), {id}),
+            (OfferRoom{{{0, 2}, 78}, {{}, 80}}));
+}
+
+TEST(Admission, LeavesANameByItselfToTheKubelet) {
+  const Catalog all = catalog({memory()});
+  std::vector<unsigned> most(80);
+  std::iota(most.begin(), most.end(), 0U);
+  most.erase(most.begin());
+  const Ledger stale{{held(all, kMemory, 0, {0, 1})}};
+  EXPECT_EQ(admits(all, stale, held(all, kMemory, 0, most)), "");
+}
+
 TEST(Shown, IsTheLargestFreeBlockWhereTheTermsSaySo) {
   ResourcePolicy block = memory();
   block.terms.shown = ShownSize::kLargestBlock;

@@ -25,12 +25,13 @@ std::string what_is_free(const Offer& offer, const OfferRoom& room) {
   return join(parts, ", ");
 }
 
-Error refusal(const Offer& offer, const OfferRoom& room, const std::string& why) {
-  return {ErrorCode::kUnavailable, "cannot allocate \"" + offer.name.text + "\": " + why +
-                                       "; free now: " + what_is_free(offer, room)};
+Error refusal(const Offer& offer, const OfferRoom* room, const std::string& why) {
+  std::string message = "cannot allocate \"" + offer.name.text + "\": " + why;
+  if (room != nullptr) message += "; free now: " + what_is_free(offer, *room);
+  return {ErrorCode::kUnavailable, std::move(message)};
 }
 
-Error too_large(const Offer& offer, const OfferRoom& room, std::size_t count) {
+Error too_large(const Offer& offer, const OfferRoom* room, std::size_t count) {
   std::string why = std::to_string(count) + " were asked for, and all shares of a container " +
                     "must come from one GPU, where ";
   why += "no GPU has as many free";
@@ -42,7 +43,7 @@ Error too_large(const Offer& offer, const OfferRoom& room, std::size_t count) {
 
 }  // namespace
 
-Status fits(const Offer& offer, const OfferRoom& room,
+Status fits(const Offer& offer, const OfferRoom* room,
             const std::vector<std::string_view>& shares) {
   std::set<const OfferedDevice*> devices;
   std::set<GpuUuid> gpus;

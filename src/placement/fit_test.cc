@@ -27,7 +27,7 @@ std::string id(const Offer& offer, unsigned gpu, unsigned number) {
 
 std::string complaint(const Offer& offer, const OfferRoom& room,
                       const std::vector<std::string>& ids) {
-  const Status status = fits(offer, room, {ids.begin(), ids.end()});
+  const Status status = fits(offer, &room, {ids.begin(), ids.end()});
   return status ? "" : status.error().message;
 }
 
@@ -43,6 +43,13 @@ TEST(Fit, RefusesUnitsOfTwoGpusAndSaysWhatIsFreeWhere) {
   EXPECT_THAT(complaint(units, room, {id(units, 0, 0), id(units, 1, 0)}),
               AllOf(HasSubstr("2 were asked for"), HasSubstr("from one GPU"), HasSubstr("1GiB"),
                     HasSubstr("GPU 0: 3 of 79, GPU 1: 79 of 79")));
+}
+
+TEST(Fit, DoesNotSayWhatIsFreeWhereThatIsNotKnown) {
+  const Offer units = in_units(2);
+  const std::vector<std::string> ids{id(units, 0, 0), id(units, 1, 0)};
+  EXPECT_THAT(fits(units, nullptr, {ids.begin(), ids.end()}).error().message,
+              testing::Not(HasSubstr("free now")));
 }
 
 TEST(Fit, CountsAnUnhealthyGpuAsWithoutAnythingFree) {

@@ -129,7 +129,7 @@ class World {
     ids.resize(std::min(ids.size(), size));
     const bool healthy = std::ranges::all_of(
         ids, [&](std::string_view id) { return offer.find(id)->health.ok(); });
-    if (!healthy || !fits(offer, room, ids) || !coverage.admits(offer, ids)) {
+    if (!healthy || !fits(offer, &room, ids) || !coverage.admits(offer, ids)) {
       ++refused_;
       return;
     }

@@ -54,7 +54,7 @@ class EachGpuInItsOwnWay(Policies):
                           flags=["--mig-strategy=mixed"])
         slices = [device for device in gpus.mig_devices() if device.profile == "2g.10gb"]
         self.until_offered(10, SHARED)
-        self.until_offered(39, MEMORY)
+        self.until_offered(40, MEMORY)
         self.until_offered(2 * len(slices), "example.com/slice")
         self.assertEqual(self.run_pod("two", 1, SHARED).reachable_minors(), [1])
         self.assertEqual(self.run_pod("three", 8, MEMORY).reachable_minors(), [2])
@@ -104,6 +104,7 @@ class Memory(Policies):
         self.assertEqual(len(on_small), 60, "the small GPU is filled first")
         self.delete_pod(on_small[0])
         self.run_pod("large", 48, MEMORY)
+        self.until_free(agent, MEMORY, 2)
         self.create(self.pod("last", 2, MEMORY))
         self.assertIn("GPU 0: 1 of 60, GPU 1: 1 of 89", self.refusal("last"))
         self.assertEqual(agent.resource(MEMORY)["kubelet"]["allocationsRefused"], 1)
@@ -122,6 +123,7 @@ class Memory(Policies):
         self.until_offered(4 * 15, MEMORY)
         for number in range(4):
             self.run_pod(f"pod-{number}", 8, MEMORY)  # best fit cannot put two of them on one
+        self.until_free(agent, MEMORY, 4 * 7)
         self.create(self.pod("large", 8, MEMORY))
         self.assertIn("GPU 0: 7 of 15, GPU 1: 7 of 15, GPU 2: 7 of 15, GPU 3: 7 of 15", self.refusal("large"))
         self.delete_pod("large")
