@@ -38,8 +38,6 @@ class LedgerStory : public testing::Test {
     options_.quiet = milliseconds(1);
   }
 
-  ~LedgerStory() override { keeper_.reset(); }
-
   void begin() {
     kubelet_ = std::make_unique<standin::Kubelet>(standin::KubeletOptions{
         .directory = dir_.path("plugins"), .pod_resources_directory = dir_.path("pods")});
@@ -170,7 +168,7 @@ class LedgerStory : public testing::Test {
   int plugins_ = 0;
   std::unique_ptr<standin::Kubelet> kubelet_;
   std::unique_ptr<standin::ScriptedPlugin> plugin_;
-  std::unique_ptr<LedgerKeeper> keeper_;
+  std::unique_ptr<LedgerKeeper> keeper_;  // last: its thread uses the rest
 };
 
 TEST_F(LedgerStory, APodThatStartsIsHeldWithItsNamesAndItsUid) {
