@@ -54,16 +54,18 @@ test:
 	@$(MAKE) --no-print-directory e2e
 
 # On a real Kubernetes; STORIES="name ..." runs only those.
+E2E_PROGRAMS := tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder pod-resources \
+  mps-control-standin mps-libcuda-standin
 e2e:
 	@tools/install-deps e2e
-	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
+	$(call compile,release,$(E2E_PROGRAMS))
 	@$(MAKE) --no-print-directory image
 	@tests/e2e/run $(STORIES)
 
 # Ours on two kubelets and NVIDIA's plugin, with a table in docs/e2e-comparison.md.
 e2e-compare:
 	@tools/install-deps e2e
-	$(call compile,release,tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder)
+	$(call compile,release,$(E2E_PROGRAMS))
 	@$(MAKE) --no-print-directory image
 	@tests/e2e/compare
 

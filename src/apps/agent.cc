@@ -78,8 +78,7 @@ class Agent {
               if (PluginHost* host = host_.load()) host->nudge();
             },
             log),
-        mps_(
-            settings_, [this] { news_.ring(); }, log) {
+        mps_(settings_, [this] { news_.ring(); }, log) {
     facts_.agent = {.running = true, .started = utc_now(), .config_file = settings_.config_file};
   }
 
@@ -142,8 +141,7 @@ class Agent {
     circumstances_.facts = facts_reader_.read(inventory, settings_);
     circumstances_.facts.mps = mps_.report().wirings;
     circumstances_.facts.driver_limits_memory = inventory.limits_memory;
-    circumstances_.enforcers =
-        enforcers(inventory, settings_.grant, settings_.cdi.disabled_hooks);
+    circumstances_.enforcers = enforcers(inventory, settings_.grant, settings_.cdi.disabled_hooks);
     mps_.add_to(circumstances_.enforcers, settings_.mps);
     circumstances_.ledger = desk_.ledger();
   }
@@ -179,8 +177,7 @@ class Agent {
   void reload() {
     Result<Loaded> loaded = load_settings(sources_);
     if (!loaded) return refuse(loaded.error().message);
-    const Composition trial =
-        compose(*inventory_.get().value, loaded->settings, circumstances_);
+    const Composition trial = compose(*inventory_.get().value, loaded->settings, circumstances_);
     if (!trial.oversized.empty()) return refuse(trial.oversized);
     if (const std::string problem = ledger_problem(trial); !problem.empty()) return refuse(problem);
     for (const std::string& notice : loaded->notices) log_.info(notice);
@@ -235,7 +232,8 @@ class Agent {
       say("withheld " + device.uuid,
           "device is not offered: " + device.uuid + ": " + device.reason);
     }
-    say("cdi", circumstances_.facts.cdi_problem.empty() ? "" : "CDI: " + circumstances_.facts.cdi_problem);
+    say("cdi",
+        circumstances_.facts.cdi_problem.empty() ? "" : "CDI: " + circumstances_.facts.cdi_problem);
     say("size", composition_.oversized);
     if (composition_.servings.empty()) {
       say("empty", "no device to offer; waiting for one");
@@ -259,6 +257,7 @@ class Agent {
     const auto ledger = composition_.wants_ledger ? desk_.ledger() : nullptr;
     facts_.ledger = ledger ? std::optional(*ledger) : std::nullopt;
     facts_.cdi_problem = circumstances_.facts.cdi_problem;
+    facts_.mps = mps_.report().daemons;
     status_.publish(std::make_shared<const NodeStatus>(facts_));
   }
 

@@ -24,7 +24,8 @@ bool runs_elsewhere(const MpsOptions& options) {
 LargestHeld largest_held(const Catalog& catalog, const Ledger& ledger) {
   LargestHeld largest;
   for (const Holding& holding : ledger.holdings) {
-    const auto offer = std::ranges::find(catalog.offers, ResourceName(holding.resource), &Offer::name);
+    const auto offer =
+        std::ranges::find(catalog.offers, ResourceName(holding.resource), &Offer::name);
     if (offer == catalog.offers.end()) continue;
     LargestHeld bytes;
     for (const std::string& id : holding.shares) {
@@ -53,7 +54,8 @@ void MpsDesk::add_to(Enforcers& enforcers, const MpsOptions& options) const {
 }
 
 void MpsDesk::serve(const Catalog& catalog, const MpsOptions& options, const Ledger* ledger) {
-  if (!supervisor_ && !wants_mps(catalog)) return;
+  // A folder of daemons: an earlier agent's may still run, and are to end.
+  if (!supervisor_ && !wants_mps(catalog) && !path_exists(options.directory)) return;
   if (!supervisor_) {
     supervisor_ = std::make_unique<MpsSupervisor>(
         host_, MpsTimings{},
@@ -65,8 +67,8 @@ void MpsDesk::serve(const Catalog& catalog, const MpsOptions& options, const Led
         log_);
     supervisor_->on_report(changed_);
   }
-  supervisor_->set_plan(
-      plan_mps(catalog, options, ledger != nullptr ? largest_held(catalog, *ledger) : LargestHeld{}));
+  supervisor_->set_plan(plan_mps(
+      catalog, options, ledger != nullptr ? largest_held(catalog, *ledger) : LargestHeld{}));
 }
 
 MpsReport MpsDesk::report() const {

@@ -41,7 +41,7 @@ class MpsDesk {
   const Log& log_;
   std::mutex modes_mutex_;
   nvml::ComputeModes modes_;  // guarded by modes_mutex_
-  // Only where a resource has ever wanted MPS.
+  // Only where a resource wants MPS or ever wanted it.
   std::unique_ptr<MpsSupervisor> supervisor_;
 };
 

@@ -69,6 +69,21 @@ Json holder_json(const Holding& holding) {
           {"ids", holding.shares}};
 }
 
+Json mps_json(const MpsDaemonStatus& daemon) {
+  return {
+      {"name", daemon.plan.name},
+      {"devices", daemon.plan.devices},
+      {"state", to_string(daemon.state)},
+      {"since",
+       std::chrono::duration_cast<std::chrono::seconds>(daemon.since.time_since_epoch()).count()},
+      {"restarts", daemon.restarts},
+      {"lastProblem", daemon.last_problem},
+      {"adopted", daemon.adopted},
+      {"pid", daemon.pid},
+      {"serverPid", or_null(daemon.server_pid)},
+      {"clients", daemon.clients}};
+}
+
 Json terms_json(const Terms& terms) {
   return {{"share", word(terms.form)},
           {"unit", terms.unit_bytes == 0 ? Json() : Json(unit_text(terms.unit_bytes))},
@@ -142,6 +157,7 @@ std::string to_json(const NodeStatus& status) {
             {"gpus", Json::array()},
             {"resources", Json::array()},
             {"holders", Json::array()},
+            {"mpsDaemons", Json::array()},
             {"notOffered", Json::array()},
             {"notes", status.catalog.notes},
             {"cdiProblem", status.cdi_problem}};
@@ -155,6 +171,7 @@ std::string to_json(const NodeStatus& status) {
   for (const Holding& holding : status.ledger.value_or(Ledger{}).holdings) {
     json["holders"].push_back(holder_json(holding));
   }
+  for (const MpsDaemonStatus& daemon : status.mps) json["mpsDaemons"].push_back(mps_json(daemon));
   for (const Withheld& device : status.catalog.withheld) {
     json["notOffered"].push_back(
         {{"uuid", device.uuid}, {"index", device.index}, {"reason", device.reason}});

@@ -14,6 +14,7 @@
 #include "gpu/inventory.h"
 #include "kubelet/resource_plugin.h"
 #include "ledger/ledger.h"
+#include "mps/report.h"
 #include "sharing/catalog.h"
 
 namespace tranche {
@@ -36,6 +37,7 @@ struct NodeStatus {
   std::optional<Ledger> ledger;           // who holds what; empty: it is not asked after
   std::vector<ResourceStatus> resources;  // at the kubelet; empty without an agent
   std::string cdi_problem;
+  std::vector<MpsDaemonStatus> mps;  // daemons of ours
 };
 
 std::string to_json(const NodeStatus& status);

@@ -128,6 +128,18 @@ std::string holders_table(const Json& holders) {
   return "\n" + to_table(rows);
 }
 
+std::string mps_table(const Json& daemons) {
+  if (daemons.empty()) return {};
+  std::vector<std::vector<std::string>> rows{
+      {"MPS DAEMON", "STATE", "CLIENTS", "RESTARTS", "LAST PROBLEM"}};
+  for (const Json& daemon : daemons) {
+    rows.push_back({text_of(daemon.at("name")), text_of(daemon.at("state")),
+                    text_of(daemon.at("clients")), text_of(daemon.at("restarts")),
+                    text_of(daemon.at("lastProblem"))});
+  }
+  return "\n" + to_table(rows);
+}
+
 std::string withheld_table(const Json& withheld) {
   if (withheld.empty()) return {};
   std::vector<std::vector<std::string>> rows{{"NOT OFFERED", "UUID", "REASON"}};
@@ -146,7 +158,7 @@ Result<std::string> status_tables(std::string_view text) {
     std::string tables = driver_line(json.at("driver")) + agent_line(json.at("agent")) + "\n" +
                          gpu_table(json.at("gpus")) + "\n" + resource_table(json.at("resources")) +
                          sharing_table(json.at("resources")) + holders_table(json.at("holders")) +
-                         withheld_table(json.at("notOffered"));
+                         mps_table(json.at("mpsDaemons")) + withheld_table(json.at("notOffered"));
     for (const Json& note : json.at("notes")) tables += "\nNote: " + text_of(note) + "\n";
     if (const std::string problem = text_of(json.at("cdiProblem")); !problem.empty()) {
       tables += "\nCDI: " + problem + "\n";

@@ -28,7 +28,7 @@ struct Inventory {
   std::string cuda_version;    // "13.0"
   // The driver can hold a control group to a limit of GPU memory (R615).
   bool limits_memory = false;
-  std::vector<Gpu> gpus;       // sorted by index
+  std::vector<Gpu> gpus;  // sorted by index
   Topology topology;
 
   bool operator==(const Inventory&) const = default;

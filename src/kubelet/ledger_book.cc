@@ -34,8 +34,7 @@ void LedgerBook::learn(const LedgerReading& reading) {
 }
 
 Status LedgerBook::grant(const std::string& resource, const std::vector<std::string_view>& shares,
-                         bool must_be_known,
-                         const std::function<Status(const Ledger&)>& check) {
+                         bool must_be_known, const std::function<Status(const Ledger&)>& check) {
   {
     const std::lock_guard lock(mutex_);
     if (!ledger_ && must_be_known) {

@@ -210,9 +210,8 @@ Status PluginService::check_holders(const Serving& serving,
     const auto still =
         ledger_.pods.get(holding.holder.pod_namespace, holding.holder.pod, {resource});
     if (!still) continue;
-    const bool has_it = std::ranges::any_of(*still, [&](const Holding& now) {
-      return std::ranges::binary_search(now.shares, *share);
-    });
+    const bool has_it = std::ranges::any_of(
+        *still, [&](const Holding& now) { return std::ranges::binary_search(now.shares, *share); });
     if (has_it) {
       return Error{ErrorCode::kUnavailable, "cannot allocate \"" + resource + "\": " + *share +
                                                 " is still held by " + to_string(holding.holder) +

@@ -132,11 +132,13 @@ Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>&
     const LocatedShare share = offer.locate(id);
     if (share.device != nullptr) wanted[share.device].insert(share.replica);
   }
-  for (const auto& [device, numbers] : wanted) {
+  for (const auto& wish : wanted) {
+    const OfferedDevice* device = wish.first;
+    const std::set<unsigned>& numbers = wish.second;
     const auto holds = devices_.find(device->uuid);
     if (holds == devices_.end()) continue;
-    const auto refuse = [&, device = device](const std::string& resource, const Hold& in_the_way,
-                                             const std::string& how) {
+    const auto refuse = [&](const std::string& resource, const Hold& in_the_way,
+                            const std::string& how) {
       return Error{ErrorCode::kUnavailable, "GPU " + device->index() + " (" + device->uuid +
                                                 ") cannot be given as " + offer.name.text +
                                                 " now: " + how + " is held as " + resource +
@@ -150,7 +152,7 @@ Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>&
     for (const auto& [resource, hold] : holds->second) {
       const bool own = resource == offer.name.text;
       const auto again = static_cast<std::size_t>(std::ranges::count_if(
-          hold.shares, [&, &asked = numbers](unsigned n) { return own && asked.contains(n); }));
+          hold.shares, [&](unsigned n) { return own && numbers.contains(n); }));
       const bool is_more = hold.shares.size() > again || (hold.shares.empty() && hold.whole);
       if (!is_more) continue;
       if (hold.whole) return refuse(resource, hold, "all of it");

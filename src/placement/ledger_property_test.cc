@@ -127,8 +127,8 @@ class World {
     std::vector<std::string_view> ids{free.begin(), free.end()};
     if (size < free.size()) ids = prefer(offer, room, {}, {{free.begin(), free.end()}, {}, size});
     ids.resize(std::min(ids.size(), size));
-    const bool healthy = std::ranges::all_of(
-        ids, [&](std::string_view id) { return offer.find(id)->health.ok(); });
+    const bool healthy =
+        std::ranges::all_of(ids, [&](std::string_view id) { return offer.find(id)->health.ok(); });
     if (!healthy || !fits(offer, &room, ids) || !coverage.admits(offer, ids)) {
       ++refused_;
       return;
@@ -239,7 +239,8 @@ void live_long(const std::vector<ResourcePolicy>& rows) {
 }
 
 TEST(NothingIsGivenTwice, UnderThreeNamesOfOneGpu) {
-  live_long({row("nvidia.com/gpu", ShareForm::kWhole), row("aliyun.com/gpu-mem", ShareForm::kMemory),
+  live_long({row("nvidia.com/gpu", ShareForm::kWhole),
+             row("aliyun.com/gpu-mem", ShareForm::kMemory),
              row("deepomatic.com/shared-gpu", ShareForm::kReplicas, 8)});
 }
 

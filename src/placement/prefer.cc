@@ -49,11 +49,12 @@ Pool sort_out(const Offer& offer, const Wish& wish) {
 // in time.
 void leave_out_covered(const Offer& offer, const OfferRoom& room, Choice& choice,
                        std::vector<Candidate>& others) {
-  const auto covered = std::ranges::stable_partition(choice.candidates, [&](const Candidate& c) {
-    return offer.devices[c.device].replicas || c.device >= room.size() || room[c.device].free > 0;
+  std::erase_if(choice.candidates, [&](const Candidate& candidate) {
+    const bool covered = !offer.devices[candidate.device].replicas &&
+                         candidate.device < room.size() && room[candidate.device].free == 0;
+    if (covered) others.push_back(candidate);
+    return covered;
   });
-  others.insert(others.end(), covered.begin(), covered.end());
-  choice.candidates.erase(covered.begin(), covered.end());
 }
 
 std::vector<std::string_view> pick(const Offer& offer, const Topology& topology, Choice choice) {

@@ -5,7 +5,7 @@ import pathlib
 
 from cluster.cluster import until
 
-from .pods import container, pod_of
+from .pods import container, pod, pod_of
 from .story import GPU, Story
 from .under_test import only_ours
 
@@ -212,6 +212,17 @@ class OneLedger(Policies):
         self.until_free(agent, MEMORY, 11)
         self.delete_pod("with-init")
         self.until_offered(1)
+
+    def test_two_of_our_resources_in_one_container_come_through_cdi(self):
+        """Variables of the same name would collide."""
+        self.gpus("t4-quad")
+        self.policy_agent(memory(devices=[1]), flags=["--device-list-strategy=cdi-cri", "--cdi-disable-hooks=all"])
+        self.until_offered(3)
+        self.until_offered(15, MEMORY)
+        self.create(pod("both", {GPU: 1, MEMORY: 4}))
+        minors = self.view("both").reachable_minors()
+        self.assertEqual(len(minors), 2)
+        self.assertIn(1, minors)
 
     def test_the_ledger_is_rebuilt_after_the_agent_is_killed(self):
         self.gpus("t4-quad")
