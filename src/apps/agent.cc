@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <ctime>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -75,7 +75,8 @@ class Agent {
         desk_(
             settings_.kubelet, [this] { news_.ring(); },
             [this] {
-              if (PluginHost* host = host_.load()) host->nudge();
+              const std::lock_guard lock(host_mutex_);
+              if (host_ != nullptr) host_->nudge();
             },
             log),
         mps_(settings_, [this] { news_.ring(); }, log) {
@@ -92,13 +93,13 @@ class Agent {
     publish_status();
     std::jthread scanning;  // before the host: a driver call may end while streams do
     PluginHost host(settings_.kubelet, desk_.access(), log_);
-    host_ = &host;
+    set_host(&host);
     serve();
     start_control();
     scanning = std::jthread([this](const std::stop_token& stop) { scanner_.run(stop); });
     watch();
     control_.reset();
-    host_ = nullptr;
+    set_host(nullptr);
     log_.info("stopping");
     scanning.request_stop();
     return 0;
@@ -131,6 +132,11 @@ class Agent {
       return false;
     }
     return true;
+  }
+
+  void set_host(PluginHost* host) {
+    const std::lock_guard lock(host_mutex_);
+    host_ = host;
   }
 
   std::string ledger_problem(const Composition& composition) const {
@@ -247,7 +253,7 @@ class Agent {
   }
 
   void serve() {
-    host_.load()->serve(composition_.servings);
+    host_->serve(composition_.servings);
     publish_status();
   }
 
@@ -266,7 +272,7 @@ class Agent {
         .status =
             [this] {
               NodeStatus now = **status_.get().value;
-              now.resources = host_.load()->status();
+              now.resources = host_->status();
               return to_json(now);
             },
         .release = [this](const std::vector<std::string>& gpus) { return release(gpus); },
@@ -328,11 +334,13 @@ class Agent {
 
   Circumstances circumstances_;
   Composition composition_;
+  // Before those whose threads use them.
+  std::mutex host_mutex_;
+  PluginHost* host_ = nullptr;  // other threads use it only with the mutex held
   LedgerDesk desk_;
   MpsDesk mps_;
   NodeStatus facts_;  // the main thread's; others see what is published
   Latest<std::shared_ptr<const NodeStatus>> status_;
-  std::atomic<PluginHost*> host_ = nullptr;
   std::unique_ptr<ControlServer> control_;
 };
 

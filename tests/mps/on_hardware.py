@@ -89,8 +89,15 @@ def number_after(text, word):
 
 
 def processes():
-    listing = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout.splitlines()
-    return [line for line in listing if "nvidia-cuda-mps-" in line or "mps-canary" in line]
+    """MPS programs and canaries; by whole words, since the shell that started us may speak of them."""
+    found = []
+    for file in glob.glob("/proc/[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = pathlib.Path(file).read_bytes().decode(errors="replace").split("\0")
+            if any(os.path.basename(word).startswith("nvidia-cuda-mps-") or word == "mps-canary" for word in words[:4]
+                   if " " not in word):
+                found.append(f"{file.split('/')[2]} {' '.join(words)}")
+    return found
 
 
 def check_limits(trial):
