@@ -35,6 +35,7 @@
 #include "inventory/scanner.h"
 #include "kubelet/plugin_host.h"
 #include "nvml/nvml_source.h"
+#include "sharing/memory_unit.h"
 
 namespace tranche {
 namespace {
@@ -238,6 +239,7 @@ class Agent {
       say("withheld " + device.uuid,
           "device is not offered: " + device.uuid + ": " + device.reason);
     }
+    for (const Offer& offer : composition_.catalog.offers) tell_terms(offer);
     say("cdi",
         circumstances_.facts.cdi_problem.empty() ? "" : "CDI: " + circumstances_.facts.cdi_problem);
     say("size", composition_.oversized);
@@ -246,6 +248,20 @@ class Agent {
     } else {
       said_.forget("empty");
     }
+  }
+
+  // What holds containers to their shares, where a share is less than a device.
+  void tell_terms(const Offer& offer) {
+    const Terms& terms = offer.terms;
+    if (terms.form == ShareForm::kWhole) return;
+    const std::string unit =
+        terms.form == ShareForm::kMemory ? unit_text(terms.unit_bytes) : std::string("-");
+    const std::string rung(word(terms.rung));
+    if (!said_.changed("terms " + offer.name.text, unit + " " + rung)) return;
+    log_.info("shares are offered", {{"resource", offer.name.text},
+                                     {"share", std::string(word(terms.form))},
+                                     {"unit", unit},
+                                     {"enforcement", rung}});
   }
 
   void say(const std::string& key, const std::string& text) {
