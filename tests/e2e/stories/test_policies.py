@@ -31,7 +31,7 @@ class Policies(Story):
     def policy_agent(self, *rows, flags=(), **sections):
         file = self.cluster.layout.state / "agent-config.yaml"
         file.write_text(json.dumps({"version": "v1", "tranche": {"policies": rows}, **sections}))
-        self.addCleanup(file.unlink)
+        self.addCleanup(file.unlink, missing_ok=True)
         return self.agent("--pass-device-specs", f"--config-file={file}", *flags)
 
     def refusal(self, name):
@@ -212,6 +212,16 @@ class OneLedger(Policies):
         self.until_free(agent, MEMORY, 11)
         self.delete_pod("with-init")
         self.until_offered(1)
+
+    def test_several_names_are_refused_at_start_where_nobody_tells_who_holds_what(self):
+        self.gpus("t4-single")
+        missing = "--pod-resources-socket=/nonexistent/kubelet.sock"
+        agent = self.policy_agent(whole(), memory(), flags=[missing])
+        until(agent.has_ended, "the end of the agent", 30)
+        self.assertIn("there is no folder /nonexistent; mount it", agent.log())
+        self.policy_agent(memory(), flags=[missing])  # one name does without
+        self.until_offered(15, MEMORY)
+        self.assertEqual(self.run_pod("units", 4, MEMORY).reachable_minors(), [0])
 
     def test_two_of_our_resources_in_one_container_come_through_cdi(self):
         """Variables of the same name would collide."""
