@@ -30,7 +30,10 @@ LedgerDesk::LedgerDesk(const KubeletOptions& options, std::function<void()> chan
   keeper_.start();
 }
 
-void LedgerDesk::keep(bool wanted) { keeper_.keep(wanted); }
+// By the checkpoint alone, what pods that have ended held would count for ever.
+void LedgerDesk::keep(bool wanted) {
+  keeper_.keep(wanted && mounted_sources(options_).pod_resources);
+}
 
 void LedgerDesk::wait_until_known(std::chrono::milliseconds patience) const {
   book_.wait_until_known(patience);

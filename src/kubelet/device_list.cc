@@ -19,7 +19,7 @@ void put_in_order(DeviceList& list) {
 
 // Adds numbered shares in runs of equal health.
 void add_shares(const ListedDevice& stem, const DeviceRoom& room, DeviceList& list) {
-  const unsigned end = *stem.replicas;
+  const unsigned end = stem.replicas.value_or(0);
   unsigned free = room.free;
   auto held = room.held.begin();
   ListedDevice run = stem;

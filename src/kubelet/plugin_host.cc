@@ -72,8 +72,8 @@ void PluginHost::serve(std::vector<Serving> servings) {
         known->second->serve(std::move(serving));
         continue;
       }
-      auto plugin = std::make_unique<ResourcePlugin>(std::move(serving), folder_, kubelet_socket_,
-                                                     run_, ledger_, log_);
+      auto plugin = std::make_unique<ResourcePlugin>(
+          std::move(serving), ServingPlace{folder_, kubelet_socket_, run_}, ledger_, log_);
       plugin->start();
       started.push_back(plugin.get());
       plugins_.emplace(name, std::move(plugin));

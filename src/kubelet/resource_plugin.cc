@@ -46,12 +46,12 @@ std::unique_ptr<grpc::Server> listen_on(const std::string& path, grpc::Service& 
 
 }  // namespace
 
-ResourcePlugin::ResourcePlugin(Serving serving, std::string folder, std::string kubelet_socket,
-                               std::string run, const LedgerAccess& ledger, Log& log)
+ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const LedgerAccess& ledger,
+                               Log& log)
     : name_(serving.offer.name),
-      folder_(std::move(folder)),
-      kubelet_socket_(std::move(kubelet_socket)),
-      run_(std::move(run)),
+      folder_(std::move(place.folder)),
+      kubelet_socket_(std::move(place.kubelet_socket)),
+      run_(std::move(place.run)),
       log_(log) {
   service_ = std::make_unique<PluginService>(
       serving_, listing_,

@@ -34,12 +34,17 @@ struct ResourceStatus {
   CallCounts calls;
 };
 
+// Where a resource is served, and who is told of it.
+struct ServingPlace {
+  std::string folder;          // where sockets live
+  std::string kubelet_socket;  // where to register; empty: nowhere
+  std::string run;             // tells this agent's sockets from an earlier one's
+};
+
 class ResourcePlugin {
  public:
-  // `folder` is where sockets live, `kubelet_socket` where to register; empty:
-  // nowhere. Serving begins with start().
-  ResourcePlugin(Serving serving, std::string folder, std::string kubelet_socket, std::string run,
-                 const LedgerAccess& ledger, Log& log);
+  // Serving begins with start().
+  ResourcePlugin(Serving serving, ServingPlace place, const LedgerAccess& ledger, Log& log);
   ResourcePlugin(const ResourcePlugin&) = delete;
   ResourcePlugin& operator=(const ResourcePlugin&) = delete;
   // Ends streams, server and thread; the socket is removed.

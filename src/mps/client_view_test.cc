@@ -33,10 +33,10 @@ TEST(MpsClientView, IsRenewedInOneStepAndHoldsNothingElse) {
   EXPECT_EQ(status.st_mode & 0777U, 0755U);  // whatever the umask
   EXPECT_THAT(link_client_view(plan).error().message, HasSubstr("pipe/control"));
 
-  std::ofstream(plan.pipe() + "/control_privileged");
+  std::ofstream{plan.pipe() + "/control_privileged"}.flush();
   for (int round = 0; round < 2; ++round) {
     const std::string kept = dir.path("kept" + std::to_string(round));
-    std::ofstream(plan.pipe() + "/control");
+    std::ofstream{plan.pipe() + "/control"}.flush();
     ASSERT_TRUE(link_client_view(plan));
     ASSERT_TRUE(link_client_view(plan));  // once more is nothing new
     EXPECT_EQ(inode_of(plan.client_view() + "/control"), inode_of(plan.pipe() + "/control"));
@@ -51,7 +51,7 @@ TEST(MpsFolders, KeepAPipeThatContainersHaveMounted) {
   const TempDir dir;
   const MpsDaemonPlan plan{.name = "x", .folder = dir.path("x"), .keep_pipe = true};
   ASSERT_TRUE(make_mps_folders(plan));
-  std::ofstream(plan.pipe() + "/control");
+  std::ofstream{plan.pipe() + "/control"}.flush();
   const ino_t before = inode_of(plan.pipe());
   ASSERT_TRUE(remove_mps_folders(plan));
   EXPECT_THAT(*list_directory(plan.folder), ElementsAre("pipe"));

@@ -25,6 +25,15 @@ bool find_first(void* handle, Function& place, std::initializer_list<const char*
   return false;
 }
 
+// What holds containers to their shares; not every driver has it all.
+void find_settings(void* handle, Functions& f) {
+  find_first(handle, f.device_by_uuid, {"nvmlDeviceGetHandleByUUID"});
+  find_first(handle, f.compute_mode, {"nvmlDeviceGetComputeMode"});
+  find_first(handle, f.set_compute_mode, {"nvmlDeviceSetComputeMode"});
+  find_first(handle, f.set_memory_limits, {"nvmlDeviceSetMemoryLimits_v1"});
+  find_first(handle, f.memory_limits, {"nvmlDeviceGetMemoryLimits_v1"});
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Library>> Library::open(const std::string& path) {
@@ -108,11 +117,7 @@ Status Library::resolve() {
          "the state of an NVLink fabric is not seen");
   }
   want(f.validate_inforom, {"nvmlDeviceValidateInforom"}, "");
-  want(f.device_by_uuid, {"nvmlDeviceGetHandleByUUID"}, "");
-  want(f.compute_mode, {"nvmlDeviceGetComputeMode"}, "");
-  want(f.set_compute_mode, {"nvmlDeviceSetComputeMode"}, "");
-  want(f.set_memory_limits, {"nvmlDeviceSetMemoryLimits_v1"}, "");
-  want(f.memory_limits, {"nvmlDeviceGetMemoryLimits_v1"}, "");
+  find_settings(handle_, f);
   want(f.common_ancestor, {"nvmlDeviceGetTopologyCommonAncestor"}, "PCIe topology is not known");
   want(f.nvlink_state, {"nvmlDeviceGetNvLinkState"}, "NVLinks are not known");
   want(f.nvlink_remote_pci,

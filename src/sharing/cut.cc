@@ -124,7 +124,7 @@ class Cutting {
       for (OfferedDevice& device : offer.devices) {
         const bool enforced = offer.terms.demanded.value_or(Rung::kNone) != Rung::kNone;
         if (device.share_bytes == 0 && (enforced || counted.contains(device.uuid))) {
-          device.share_bytes = device.memory_bytes / *device.replicas;
+          device.share_bytes = device.memory_bytes / device.shares();
         }
       }
     }

@@ -109,7 +109,7 @@ class Daemon {
     if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
         ::chmod(path.c_str(), mode) != 0 || ::listen(fd.get(), 64) != 0) {
       std::perror(path.c_str());
-      std::exit(1);
+      std::exit(1);  // NOLINT(concurrency-mt-unsafe): there is one thread
     }
     return fd;
   }

@@ -21,6 +21,7 @@ tranche::UniqueFd& connection() {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the driver's names
 extern "C" {
 
 int cuInit(unsigned) {
@@ -59,3 +60,4 @@ int cuMemAlloc_v2(std::uint64_t* pointer, std::size_t) {
 int cuMemFree_v2(std::uint64_t) { return 0; }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

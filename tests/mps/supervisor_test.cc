@@ -68,7 +68,7 @@ TEST(MpsSupervisor, WaitsForNvidiasDaemon) {
   node.await([](const MpsReport& report) { return !report.wirings.empty(); }, "a wiring");
   EXPECT_THAT(node.wiring(kGpuA).problem, HasSubstr("control daemon is not ready"));
   std::filesystem::create_directories(root.path("nvidia.com/gpu"));
-  std::ofstream(root.path("nvidia.com/gpu/.started"));
+  std::ofstream{root.path("nvidia.com/gpu/.started")}.flush();
   node.await([](const MpsReport& report) { return report.wirings.at(kGpuA).problem.empty(); },
              "readiness");
   EXPECT_THAT(*list_directory(root.path()), ElementsAre("nvidia.com"));

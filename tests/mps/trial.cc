@@ -98,8 +98,9 @@ int run(const std::vector<std::string>& words) {
   const Log log;
   MpsSupervisor supervisor({.driver_root = words[2]}, MpsTimings{.drain = std::chrono::seconds(3)},
                            {}, log);
-  supervisor.on_report(
-      [&] { std::cout << report_line(*supervisor.reports().get().value) << std::endl; });
+  supervisor.on_report([&] {
+    std::cout << report_line(*supervisor.reports().get().value) << "\n" << std::flush;
+  });
   supervisor.set_plan(plan_mps(world.catalog, world.options, world.held));
   for (std::string line; std::getline(std::cin, line) && obey(line, world, supervisor);) {
   }

@@ -113,7 +113,8 @@ class ByHelm(Installed):
         self.assertIn("ro", root.split()[3].split(","))
         ours = [path.name for path in (process / "root/usr/bin").iterdir()
                 if path.name == "nvidia-device-plugin" or not path.name.startswith("nvidia-")]  # the driver's
-        self.assertEqual(sorted(ours), ["nvidia-device-plugin", "tranche-device-plugin"])
+        self.assertEqual(sorted(ours), ["deepomatic-shared-gpu-gcp-k8s-device-plugin", "gpushare-device-plugin-v2",
+                                        "mps-control-daemon", "nvidia-device-plugin", "tranche-device-plugin"])
         self.assertEqual(list((process / "root/usr/sbin").glob("*")), [])
 
     def test_every_part_of_a_driver_in_a_container_is_reached_by_values(self):
