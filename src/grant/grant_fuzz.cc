@@ -44,7 +44,8 @@ void check(const Terms& terms, const std::vector<std::string_view>& ids) {
   }
   const std::size_t devices = granted->nodes.size() - facts().control_nodes.size();
   if (devices < 1 || devices > 2) std::abort();
-  const bool one_only = terms.form == ShareForm::kMemory || terms.rung == Rung::kMps;
+  // Two devices have two daemons here, and a container talks to one.
+  const bool one_only = terms.rung == Rung::kMps || terms.rung == Rung::kMpsExclusive;
   if (one_only && devices != 1) std::abort();
   for (const auto& [name, value] : granted->env) {
     if (name.empty() || value.empty() || value == "0") {
