@@ -36,7 +36,7 @@ void LedgerDesk::keep(bool wanted) {
 }
 
 void LedgerDesk::wait_until_known(std::chrono::milliseconds patience) const {
-  book_.wait_until_known(patience);
+  if (mounted_sources(options_).pod_resources) book_.wait_until_known(patience);
 }
 
 std::shared_ptr<const Ledger> LedgerDesk::ledger() const { return book_.get(); }

@@ -28,7 +28,8 @@ class LedgerDesk {
   // Whether the ledger is kept. While it is not, nothing is read and nothing
   // is known.
   void keep(bool wanted);
-  // Until something is known, or the patience is over.
+  // Until something is known, or the patience is over; not at all where there is
+  // nobody to ask.
   void wait_until_known(std::chrono::milliseconds patience) const;
 
   // What is held. Null: it is not known, or not kept.
