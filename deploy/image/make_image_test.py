@@ -119,6 +119,9 @@ class Image(unittest.TestCase):
         programs = [name for name in self.layer if name.startswith("usr/bin/")]
         self.assertEqual(len(programs), 1 + len(names))
 
+    def test_has_no_folder_that_would_pass_for_the_kubelets(self):
+        self.assertNotIn("var/lib/kubelet/pod-resources", self.layer)
+
     def test_has_what_the_drivers_library_needs(self):
         folder = f"usr/lib/{elf.read(PROGRAM).machine.triplet}"
         for name in libraries.FOR_THE_DRIVER:

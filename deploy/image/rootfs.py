@@ -19,10 +19,10 @@ OTHER_NAMES = ("nvidia-device-plugin", "mps-control-daemon", "nvidia-gpu-device-
 
 # A container's root is read-only, so that whatever is mounted has its place.
 # /var/run is a folder and no link to /run, because not every runtime mounts
-# through a link.
+# through a link. Not among them is the folder of the kubelet's pod-resources
+# service: the agent takes a folder that is there for one that is mounted.
 MOUNT_POINTS = ("dev", "device-plugin", "driver-root", "etc/tranche", "mps", "proc", "run",
-                "run/tranche/mps", "sys",
-                "var/lib/kubelet/device-plugins", "var/lib/kubelet/pod-resources", "var/run/cdi")
+                "run/tranche/mps", "sys", "var/lib/kubelet/device-plugins", "var/run/cdi")
 
 
 class ContentError(Exception):
