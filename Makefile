@@ -74,10 +74,10 @@ build:
 	@strip -o build/tranche-device-plugin build/release/src/apps/tranche-device-plugin
 	@tools/check_binary.py build/tranche-device-plugin
 
-# IMAGE=name or IMAGE=name:tag gives it another name.
+# IMAGE=name or IMAGE=name:tag gives it another name, IMAGE_ARCHIVE=file another place.
+IMAGE_ARCHIVE ?= build/tranche-device-plugin-image.tar
 image: build
-	@deploy/image/make_image.py build/tranche-device-plugin \
-	  build/tranche-device-plugin-image.tar $(if $(IMAGE),--name $(IMAGE))
+	@deploy/image/make_image.py build/tranche-device-plugin $(IMAGE_ARCHIVE) $(if $(IMAGE),--name $(IMAGE))
 
 manifests:
 	@$(HELM); [ ! -x "$$TRANCHE_HELM" ] || export TRANCHE_HELM; deploy/manifests/generate
