@@ -11,11 +11,10 @@ Builds the container image and pushes it to a registry.
 
   <image-registry>  HOST[:PORT][/PATH]
   --insecure        also by plain HTTP, or with a certificate that nobody vouches for
-  --no-push         only builds
 
 A registry is spoken to by TLS. Plain HTTP is used without being asked for on this machine
-(localhost, 127.*), and where /etc/containers/registries.conf says 'insecure = true' of the
-registry; otherwise by --insecure. The nodes need to be told of such a registry, too:
+(localhost, 127.*), and where /etc/containers/registries.conf has the registry with
+'insecure = true'; otherwise by --insecure. The nodes need to be told of such a registry, too:
 docs/install.md. If the registry wants a password: skopeo login <image-registry>
 
 The image stays in build/tranche-device-plugin-<tag>.tar, whether it could be pushed or not.
@@ -27,12 +26,11 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deploy/image/name.sh
 . "$root/deploy/image/name.sh"
 
-insecure='' push=yes words=()
+insecure='' words=()
 for word in "$@"; do
   case $word in
     -h | --help) usage; exit ;;
     --insecure) insecure=yes ;;
-    --no-push) push='' ;;
     -*) refuse "there is no option '$word'" ;;
     *) words+=("$word") ;;
   esac
@@ -55,17 +53,11 @@ kept() {
   exit 1
 }
 
-if [ -z "$push" ]; then
-  echo "$root/$archive: not pushed"
-  exit
-fi
 command -v skopeo >/dev/null ||
   kept "there is no skopeo to push it with" "Install it, on Debian by: apt-get install skopeo"
 
 options=()
-case ${registry%%[:/]*} in
-  localhost | 127.*) insecure=yes ;;
-esac
+[[ ! ${registry%%[:/]*} =~ ^(localhost|127(\.[0-9]+){3})$ ]] || insecure=yes
 [ -z "$insecure" ] || options+=(--dest-tls-verify=false)  # tries TLS first, then plain HTTP
 # A policy is on what is fetched; this was made here. The OCI layout, because it is pushed as
 # it is: the digest in the registry is that of the archive.

@@ -59,7 +59,8 @@ def cni():
 def containerd(layout, programs, default_runtime):
     """restrict_oom_score_adj: a machine may not let a score be lowered.
     opt: else it makes /opt/containerd.
-    container_annotations: else what a plugin annotates does not reach the runtime."""
+    container_annotations: else what a plugin annotates does not reach the runtime.
+    config_path: how registries are reached; empty until a story has one."""
     runtimes = {"runc": programs["runc"] + "/runc"}
     if "nvidia" in programs:
         runtimes["nvidia"] = nvidia.program(layout)
@@ -73,6 +74,8 @@ address = "{CONTAINERD_SOCKET}"
 snapshotter = "overlayfs"
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = "{PAUSE_IMAGE}"
+[plugins."io.containerd.cri.v1.images".registry]
+config_path = "{layout.registries}"
 [plugins."io.containerd.cri.v1.runtime"]
 enable_cdi = true
 cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]

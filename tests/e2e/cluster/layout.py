@@ -50,6 +50,10 @@ class Layout:
         return self.state / "node.sock"
 
     @property
+    def registries(self):  # how the node reaches each: a folder with a hosts.toml
+        return self.etc / "registries"
+
+    @property
     def programs_file(self):  # JSON: name of a program module -> its folder
         return self.etc / "programs.json"
 

@@ -34,8 +34,11 @@ class Installed(Story):
         super().setUp()
         nvidia.configure(self.cluster.layout, self.cluster.programs)
         self.addCleanup(self.remove_what_was_installed)
-        self.cluster.import_image(ARCHIVE)
+        self.bring_image()
         self.gpus("dgx-a100")
+
+    def bring_image(self):
+        self.cluster.import_image(ARCHIVE)
 
     def remove_what_was_installed(self):
         """Before the node is emptied: cleanups run last in, first out."""
