@@ -109,6 +109,8 @@ class BuildAndInstall(Installed):
     def test_a_registry_on_this_machine_needs_no_option_and_a_profile_reaches_the_agent(self):
         self.registry()
         self.succeeds("build.sh", LOCAL_ADDRESS, TAG)
+        said = self.fails("install.sh", "--profile=neither", "--timeout=25s", LOCAL_ADDRESS, TAG)
+        self.assertRegex(said, "it ended: .*neither")
         self.succeeds("install.sh", "--profile", "gpushare", LOCAL_ADDRESS, TAG)
         self.until_offered(8 * 40, "aliyun.com/gpu-mem")
 
