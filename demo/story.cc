@@ -175,7 +175,11 @@ Status lose_gpu(Stage& stage, Screen& screen) {
   if (Status told = stage.await_counts(kShared, {.capacity = 4, .allocatable = 0}); !told) {
     return told;
   }
-  if (Status said = show_next_log(stage, screen, "is unhealthy .*index=6"); !said) return said;
+  // The driver may be asked before the kernel has written its line: then there is another line
+  // before the one with the reason.
+  if (Status said = show_next_log(stage, screen, "is unhealthy .*index=6 .*XID 79"); !said) {
+    return said;
+  }
   show_counts(stage, screen);
   const auto refused = ask_for(stage, screen, "notebook-c", {{kShared, 1}});
   if (!refused) return refused.error();

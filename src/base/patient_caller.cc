@@ -28,15 +28,18 @@ struct PatientCaller::Desk {
 
 PatientCaller::~PatientCaller() {
   if (!desk_) return;
-  std::unique_lock lock(desk_->mutex);
-  desk_->closed = true;
-  desk_->changed.notify_all();
+  {
+    const std::lock_guard lock(desk_->mutex);
+    desk_->closed = true;
+    desk_->changed.notify_all();
+  }
+  thread_.join();
 }
 
 bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds patience) {
   if (!desk_) {
     desk_ = std::make_shared<Desk>();
-    std::thread(serve, desk_).detach();
+    thread_ = std::thread(serve, desk_);
   }
   std::unique_lock lock(desk_->mutex);
   desk_->work = std::move(work);
@@ -48,6 +51,7 @@ bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds pa
     desk_->counted = true;
     ++left_behind;
     lock.unlock();
+    thread_.detach();
     desk_.reset();  // the next call gets a new thread
   }
   return in_time;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace tranche {
@@ -75,6 +76,7 @@ class PatientCaller {
   static void serve(const std::shared_ptr<Desk>& desk);
 
   std::shared_ptr<Desk> desk_;
+  std::thread thread_;  // joined in the end, but where a call is stuck on it
 };
 
 }  // namespace tranche
