@@ -18,17 +18,19 @@ MAY_INCLUDE = {  # module of src/: modules it may include, besides itself and ba
     "sharing": ["gpu"],
     "ledger": ["gpu", "sharing"],
     "placement": ["gpu", "sharing", "ledger"],
-    "grant": ["gpu", "sharing"],
+    # What a host hands to a node pod is made by its dialect, and written by nobody else.
+    "nested": ["gpu", "sharing"],
+    "grant": ["gpu", "sharing", "nested"],
     "handoff": ["gpu", "grant"],
     # The driver's MPS programs are looked for where CDI looks for its libraries.
     "mps": ["gpu", "sharing", "grant", "handoff"],
-    "kubelet": ["gpu", "sharing", "ledger", "placement", "grant"],
+    "kubelet": ["gpu", "sharing", "ledger", "placement", "grant", "nested"],
     "control": [],
     "capture": ["gpu", "host", "nvml"],
     # Configuration knows every module's options; no module knows configuration.
-    "config": ["gpu", "sharing", "placement", "grant", "handoff", "inventory", "kubelet", "mps", "nvml"],
+    "config": ["gpu", "sharing", "placement", "grant", "handoff", "inventory", "kubelet", "mps", "nested", "nvml"],
     "apps": ["gpu", "host", "inventory", "nvml", "sharing", "ledger", "placement", "grant", "handoff",
-             "mps", "kubelet", "control", "capture", "config"],
+             "mps", "nested", "kubelet", "control", "capture", "config"],
 }
 ONLY_IN = {  # header prefix: the modules that may include it
     "grpcpp/": ["kubelet", "control"],
@@ -37,6 +39,8 @@ ONLY_IN = {  # header prefix: the modules that may include it
     "control_v1": ["control"],
     # mps: the canary is a CUDA client in a process of its own.
     "dlfcn.h": ["nvml", "mps"],
+    # Base64, of which gRPC brings a good one along.
+    "absl/": ["kubelet"],
     "yaml-cpp/": ["config", "capture"],
 }
 # What decides is pure: it includes none of these.

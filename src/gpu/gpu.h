@@ -54,7 +54,12 @@ struct Gpu {
   std::optional<unsigned> numa_node;
   bool mig_enabled = false;
   std::vector<MigDevice> mig;  // sorted by index
+  // In a nested cluster: the host granted these MIG devices and not the GPU.
+  bool only_slices = false;
   Health health;
+  // The driver does not list it any more, or calls it lost: naming it to a
+  // runtime would fail.
+  bool lost = false;
 
   bool operator==(const Gpu&) const = default;
 };

@@ -316,6 +316,7 @@ Inventory present(const NodeState& state) {
   Inventory inventory = state.inventory;
   for (Gpu& gpu : inventory.gpus) {
     gpu.health = {};
+    gpu.lost = false;
     for (MigDevice& mig : gpu.mig) mig.health = {};
     if (const auto released = state.released.find(gpu.uuid); released != state.released.end()) {
       gpu.health.troubles.push_back(released->second);
@@ -326,6 +327,7 @@ Inventory present(const NodeState& state) {
     for (const Fault& fault : state.faults) {
       if (fault.gpu != gpu.uuid) continue;
       if (!fault.slice) gpu.health.troubles.push_back(fault.text);
+      if (fault.kind == FaultKind::kLost) gpu.lost = true;
       for (MigDevice& mig : gpu.mig) {
         if (fault.slice == mig.uuid) mig.health.troubles.push_back(fault.text);
       }

@@ -32,6 +32,16 @@ std::string_view word(Dialect dialect) {
     case Dialect::kDeepomatic: return "deepomatic";
     case Dialect::kGcp: return "gcp";
     case Dialect::kGpushare: return "gpushare";
+    case Dialect::kNestedHost: return "nested-host";
+  }
+  return "?";
+}
+
+std::string_view word(Exposure exposure) {
+  switch (exposure) {
+    case Exposure::kEnvvar: return "envvar";
+    case Exposure::kAll: return "all";
+    case Exposure::kGranted: return "granted";
   }
   return "?";
 }

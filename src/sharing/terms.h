@@ -34,7 +34,15 @@ enum class ShownSize {
 };
 
 // Whose variables and mounts a container gets.
-enum class Dialect { kNvidia, kDeepomatic, kGcp, kGpushare };
+enum class Dialect { kNvidia, kDeepomatic, kGcp, kGpushare, kNestedHost };
+
+// What a pod that is itself a node sees of the host's GPUs, beside being told
+// which of them are its own.
+enum class Exposure {
+  kEnvvar,   // NVIDIA_VISIBLE_DEVICES lists all; all else is of the granted ones
+  kAll,      // device nodes, mounts and CDI names are of all as well
+  kGranted,  // nothing of any other
+};
 
 // What holds a container to its share of memory; the weakest first.
 enum class Rung {
@@ -56,6 +64,7 @@ struct Terms {
   ShownSize shown = ShownSize::kSum;
   std::uint64_t unit_bytes = 0;  // of a memory resource
   Dialect dialect = Dialect::kNvidia;
+  Exposure exposure = Exposure::kEnvvar;  // of the dialect kNestedHost
   // What must hold a container; where the node cannot, the resource is not
   // offered. Empty: whatever the node has, and nothing is refused for it.
   std::optional<Rung> demanded;
@@ -70,6 +79,7 @@ std::string_view word(ShareForm form);
 std::string_view word(SharePlacement placement);
 std::string_view word(ShownSize shown);
 std::string_view word(Dialect dialect);
+std::string_view word(Exposure exposure);
 std::string_view word(Rung rung);
 
 }  // namespace tranche

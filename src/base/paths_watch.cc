@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/paths_watch.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+namespace tranche {
+namespace {
+
+// Not IN_MODIFY: what is being written is looked at when it is finished.
+constexpr std::uint32_t kMask = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM |
+                                IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF;
+
+}  // namespace
+
+PathsWatch::PathsWatch() : fd_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
+
+void PathsWatch::set(const std::vector<std::string>& paths) {
+  if (!fd_) return;
+  // A path may lead to another file than before: each is asked for again, and
+  // the kernel answers with the same number where it is the same file.
+  std::map<std::string, int> next;
+  std::set<int> kept;
+  for (const std::string& path : paths) {
+    const int watch = ::inotify_add_watch(fd_.get(), path.c_str(), kMask);
+    if (watch < 0) continue;
+    next[path] = watch;
+    kept.insert(watch);
+  }
+  for (const auto& [path, watch] : watches_) {
+    if (!kept.contains(watch)) ::inotify_rm_watch(fd_.get(), watch);
+  }
+  watches_ = std::move(next);
+}
+
+bool PathsWatch::drain() {
+  alignas(inotify_event) std::array<char, 16384> buffer{};
+  bool is_news = false;
+  while (fd_) {
+    const ssize_t count = ::read(fd_.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    is_news = true;
+  }
+  return is_news;
+}
+
+}  // namespace tranche

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads /gpu.env: the GPUs that a host granted, as a script or a person wrote
+// them down. The usual form is one line of uuids with commas between them; taken
+// are also spaces, carriage returns and several lines, comments behind #,
+// NAME=value as in files that a shell reads, quotes, indexes, and the ids of
+// shares. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tranche {
+
+struct GpuEnv {
+  bool all = false;                // the word "all"
+  std::vector<std::string> names;  // uuids or indexes, each once, in their order
+
+  bool operator==(const GpuEnv&) const = default;
+};
+
+// An empty file grants nothing, and so do "none" and "void". What cannot be a
+// list of GPUs is an error and never a shorter list.
+Result<GpuEnv> parse_gpu_env(std::string_view text);
+
+}  // namespace tranche

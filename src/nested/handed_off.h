@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A host's files for its node pods: one folder for each grant, with what is
+// mounted into the container.
+//
+//   <directory>/<id>/gpu.env           /gpu.env there; the container may write it
+//   <directory>/<id>/shown/grant.json  /gpu-grants/<resource>/grant.json there, read-only
+//
+// They lie on disk, because a container that is started again, also after a
+// reboot, gets the same mounts without the kubelet asking us. What they say is
+// kept current; they are removed when the kubelet no longer has the mount of any
+// container.
+//
+// Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "nested/nested_grant.h"
+
+namespace tranche {
+
+// What is mounted, on the host.
+struct HandedOffPaths {
+  std::string id;
+  std::string gpu_env;
+  std::string folder;
+
+  bool operator==(const HandedOffPaths&) const = default;
+};
+
+class HandedOff {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // A grant that no container has by then was never used: the kubelet notes it
+  // in the same admission.
+  static constexpr std::chrono::seconds kPatience{60};
+  // How long its mount must be gone before the files are: a kubelet that has
+  // just started may not know its pods for a moment.
+  static constexpr std::chrono::seconds kGrace{10};
+
+  HandedOff(std::string directory, Log& log) : directory_(std::move(directory)), log_(log) {}
+
+  // Takes up what an earlier agent handed off.
+  void recall(Clock::time_point now);
+
+  // Writes the files of a new grant; its id is chosen here.
+  Result<HandedOffPaths> issue(NestedGrant grant, Clock::time_point now);
+  // The container will not be made after all.
+  void withdraw(const std::string& id);
+
+  // Brings all files up to date with the devices' health now.
+  using HealthOf =
+      std::function<Health(const std::string& resource, const NestedDevice& device)>;
+  void refresh(const HealthOf& health_of);
+
+  // `mounted`: paths on the host that the kubelet has mounted into containers.
+  // Removes what none has any more, after a while; true: something waits for
+  // the end of it.
+  bool tidy(const std::set<std::string>& mounted, Clock::time_point now);
+
+  bool empty() const;
+  std::vector<NestedGrant> grants() const;  // sorted by id
+  const std::string& directory() const { return directory_; }
+
+ private:
+  struct Record {
+    NestedGrant grant;
+    bool is_readable = true;  // else it is left as it is
+    Clock::time_point since;
+    bool was_mounted = false;
+    std::optional<Clock::time_point> gone_since;
+    std::string last_problem;
+  };
+
+  std::string folder_of(const std::string& id) const;
+  Status write(const NestedGrant& grant) const;
+  Status rewrite(const NestedGrant& before, const NestedGrant& after) const;
+  bool is_written_by_us(const NestedGrant& grant) const;
+  Status remove(const std::string& id) const;
+
+  const std::string directory_;
+  Log& log_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Record> records_;  // guarded by mutex_; by id
+};
+
+}  // namespace tranche

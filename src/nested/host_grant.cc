@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nested/host_grant.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;
+
+// What was granted of one device, by all resources together.
+struct Part {
+  // Of its memory; empty: all of it, or it is not counted.
+  std::optional<std::uint64_t> bytes;
+  Health health;
+};
+
+void add(Part& part, const NestedDevice& device, bool is_first) {
+  const bool is_counted = device.form != ShareForm::kWhole && device.granted_bytes.has_value();
+  if (is_first && is_counted) part.bytes = 0;
+  if (!is_counted) part.bytes.reset();
+  if (part.bytes) *part.bytes += *device.granted_bytes;
+  for (const std::string& trouble : device.health.troubles) {
+    const std::string told = "host: " + trouble;
+    if (std::ranges::find(part.health.troubles, told) == part.health.troubles.end()) {
+      part.health.troubles.push_back(told);
+    }
+  }
+}
+
+// By uuid, or by index where somebody wrote one.
+using Parts = std::map<std::string, Part>;
+
+Parts parts_of(const HostGrant& grant) {
+  Parts parts;
+  for (const NestedGrant& one : grant.grants) {
+    for (const NestedDevice& device : one.devices) {
+      const bool is_first = !parts.contains(device.uuid);
+      add(parts[device.uuid], device, is_first);
+    }
+  }
+  if (grant.env) {
+    for (const std::string& name : grant.env->names) parts.try_emplace(name);
+  }
+  return parts;
+}
+
+class Taking {
+ public:
+  Taking(Parts parts, bool all) : parts_(std::move(parts)), all_(all) {}
+
+  // What was granted under any of these names; null: nothing.
+  const Part* part(const std::string& uuid, const std::string& index) {
+    const Part* found = nullptr;
+    for (const std::string& name : {uuid, index}) {
+      const auto part = parts_.find(name);
+      if (part == parts_.end()) continue;
+      known_.insert(name);
+      found = &part->second;
+    }
+    static const Part kAll;
+    return found == nullptr && all_ ? &kAll : found;
+  }
+
+  std::vector<std::string> unknown() const {
+    std::vector<std::string> names;
+    for (const auto& [name, part] : parts_) {
+      if (!known_.contains(name)) names.push_back(name);
+    }
+    return names;
+  }
+
+ private:
+  const Parts parts_;
+  const bool all_;
+  std::set<std::string> known_;
+};
+
+template <typename Device>
+void apply(const Part& part, Device& device) {
+  for (const std::string& trouble : part.health.troubles) device.health.troubles.push_back(trouble);
+  if (!part.bytes) return;
+  // Of a device whose size is not known, the grant is all that is known.
+  device.memory_bytes =
+      device.memory_bytes == 0 ? *part.bytes : std::min(device.memory_bytes, *part.bytes);
+}
+
+// False: nothing of it was granted.
+bool take(Taking& taking, Gpu& gpu) {
+  const std::string index = std::to_string(gpu.index);
+  const Part* whole = taking.part(gpu.uuid.text, index);
+  std::vector<MigDevice> slices;
+  for (MigDevice mig : gpu.mig) {
+    const Part* part = taking.part(mig.uuid.text, index + ":" + std::to_string(mig.index));
+    if (part == nullptr) continue;
+    apply(*part, mig);
+    slices.push_back(std::move(mig));
+  }
+  if (whole != nullptr) {
+    apply(*whole, gpu);
+    return true;
+  }
+  gpu.only_slices = true;
+  gpu.mig = std::move(slices);
+  return !gpu.mig.empty();
+}
+
+}  // namespace
+
+GuestInventory granted_part(const Inventory& inventory, const HostGrant& grant) {
+  GuestInventory guest{.inventory = inventory};
+  Taking taking(parts_of(grant), grant.env && grant.env->all);
+  guest.inventory.gpus.clear();
+  for (Gpu gpu : inventory.gpus) {
+    if (take(taking, gpu)) guest.inventory.gpus.push_back(std::move(gpu));
+  }
+  std::vector<std::string> unknown = taking.unknown();
+  const std::size_t count = unknown.size();
+  if (count == 0) return guest;
+  if (count > kMostNamed) unknown.resize(kMostNamed);
+  std::string names = join(unknown, ", ");
+  if (count > kMostNamed) names += " and " + std::to_string(count - kMostNamed) + " more";
+  guest.notes.push_back("the host granted what the driver here does not have: " + names + " (by " +
+                        grant.source + ")");
+  return guest;
+}
+
+std::string told(const HostGrant& grant) {
+  if (grant.env && grant.env->all) return "all";
+  std::vector<std::string> names;
+  for (const auto& [name, part] : parts_of(grant)) {
+    if (names.size() == kMostNamed) names.emplace_back("…");
+    if (names.size() > kMostNamed) break;
+    names.push_back(name);
+  }
+  return names.empty() ? "none" : join(names, ",");
+}
+
+}  // namespace tranche

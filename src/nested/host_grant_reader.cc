@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nested/host_grant_reader.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+
+namespace tranche {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// A node has a few dozen devices; what is larger is not a list of them.
+constexpr std::size_t kLargestFile = 1U << 20U;
+// How long a list may be empty between its truncation and what is written next.
+constexpr milliseconds kEmptyPatience{500};
+constexpr int kTries = 5;
+
+using Identity = std::tuple<dev_t, ino_t, off_t, time_t, long>;
+
+Identity identity_of(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec};
+}
+
+// As it was at one moment: a file that is written meanwhile is read again.
+Result<std::string> read_steady_file(const std::string& path) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    const Identity before = identity_of(path);
+    Result<std::string> text = read_file(path, kLargestFile);
+    if (!text || identity_of(path) == before) return text;
+  }
+  return Error{ErrorCode::kUnavailable, "reading " + path + ": it changes all the time"};
+}
+
+Result<NestedGrant> read_json(const std::string& path) {
+  const Result<std::string> text = read_steady_file(path);
+  if (!text) return text.error();
+  Result<NestedGrant> grant = parse_nested_grant(*text);
+  if (!grant) return grant.error().in("reading " + path);
+  return grant;
+}
+
+// Where the folder's documents are: in it, or in folders of it.
+std::vector<std::string> documents_in(const std::string& folder) {
+  std::vector<std::string> found;
+  const std::string file(kGrantFile);
+  if (path_exists(below(folder, file))) found.push_back(below(folder, file));
+  const auto names = list_directory(folder);
+  if (!names) return found;
+  for (const std::string& name : *names) {
+    const std::string path = below(below(folder, name), file);
+    if (path_exists(path)) found.push_back(path);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<HostGrant> read_host_grant(const NestedOptions& options) {
+  HostGrant found{.source = options.host_grants};
+  for (const std::string& path : documents_in(options.host_grants)) {
+    Result<NestedGrant> grant = read_json(path);
+    // One that is not understood says nothing of what the others leave out.
+    if (!grant) return grant.error();
+    found.grants.push_back(*std::move(grant));
+  }
+  if (!found.grants.empty()) return found;
+  if (!path_exists(options.gpu_env)) {
+    return Error{ErrorCode::kNotFound,
+                 "there is neither a " + std::string(kGrantFile) + " below " + options.host_grants +
+                     " nor a file " + options.gpu_env + "; the host's agent mounts both"};
+  }
+  const Result<std::string> text = read_steady_file(options.gpu_env);
+  if (!text) return text.error();
+  const Result<GpuEnv> env = parse_gpu_env(*text);
+  if (!env) return env.error().in("reading " + options.gpu_env);
+  found.source = options.gpu_env;
+  found.env = *env;
+  return found;
+}
+
+HostGrantReader::HostGrantReader(NestedOptions options) : options_(std::move(options)) { look(); }
+
+std::optional<milliseconds> HostGrantReader::due() const {
+  if (!emptied_) return std::nullopt;
+  const auto left = *emptied_ + kEmptyPatience - steady_clock::now();
+  return std::max(std::chrono::ceil<milliseconds>(left), milliseconds(0));
+}
+
+// The folders above as well, because what is missing may yet come; and the file
+// itself, because one that is mounted has its writer in another folder.
+void HostGrantReader::watch_all() {
+  std::vector<std::string> paths = {parent_of(options_.host_grants), options_.host_grants,
+                                    parent_of(options_.gpu_env), options_.gpu_env};
+  for (const std::string& document : documents_in(options_.host_grants)) {
+    paths.push_back(parent_of(document));
+  }
+  watch_.set(paths);
+}
+
+// Whoever rewrites /gpu.env by a shell's ">" empties it first. Its word is taken
+// once it has stayed empty for a while.
+bool HostGrantReader::is_emptied(const HostGrant& found) {
+  const bool had_some = grant_ && grant_->env && (grant_->env->all || !grant_->env->names.empty());
+  if (!had_some || !found.env || *found.env != GpuEnv{}) {
+    emptied_.reset();
+    return false;
+  }
+  if (!emptied_) emptied_ = steady_clock::now();
+  if (steady_clock::now() < *emptied_ + kEmptyPatience) return true;
+  emptied_.reset();
+  return false;
+}
+
+bool HostGrantReader::look() {
+  // Watched before it is read: what changes in between is told of.
+  watch_all();
+  watch_.drain();
+  Result<HostGrant> found = read_host_grant(options_);
+  std::string problem;
+  bool is_new = false;
+  if (!found) {
+    problem = found.error().message;
+  } else if (!is_emptied(*found)) {
+    is_new = grant_ != *found;
+    grant_ = *std::move(found);
+  }
+  return std::exchange(problem_, problem) != problem || is_new;
+}
+
+}  // namespace tranche

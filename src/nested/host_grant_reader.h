@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Follows what the host has granted: reads its JSON where that is mounted, else
+// /gpu.env, and notices when either changes. What cannot be read or understood
+// leaves the last good grant standing.
+//
+// Not thread-safe: belongs to the thread that polls fd().
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/paths_watch.h"
+#include "nested/host_grant.h"
+#include "nested/options.h"
+
+namespace tranche {
+
+class HostGrantReader {
+ public:
+  explicit HostGrantReader(NestedOptions options);
+
+  // Readable when a look is worth it.
+  int fd() const { return watch_.fd(); }
+  // A look is due by then, whatever fd() says.
+  std::optional<std::chrono::milliseconds> due() const;
+
+  // Reads what is there now. True: grant() or problem() changed.
+  bool look();
+
+  // Empty: there has not been one yet.
+  const std::optional<HostGrant>& grant() const { return grant_; }
+  // Why grant() is not what it should be; empty: it is.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  Result<HostGrant> read() const;
+  void watch_all();
+  bool is_emptied(const HostGrant& found);
+
+  const NestedOptions options_;
+  PathsWatch watch_;
+  std::optional<HostGrant> grant_;
+  std::string problem_;
+  // Since when a list that had GPUs is empty: it may be about to be written.
+  std::optional<std::chrono::steady_clock::time_point> emptied_;
+};
+
+// One reading; the reader's own, and for commands that look once. kNotFound:
+// there is nothing to read yet.
+Result<HostGrant> read_host_grant(const NestedOptions& options);
+
+}  // namespace tranche

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nested/host_grant_reader.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace tranche {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class HostGrantReaderTest : public testing::Test {
+ protected:
+  HostGrantReaderTest() {
+    std::string name = testing::TempDir() + "host-grant-XXXXXX";
+    folder_ = ::mkdtemp(name.data());
+    options_ = {.guest = true, .host_grants = path("grants"), .gpu_env = path("gpu.env")};
+  }
+  ~HostGrantReaderTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+  void write_env(const std::string& text) const {
+    std::ofstream(options_.gpu_env, std::ios::binary) << text;
+  }
+
+  void write_json(const std::string& resource, const std::string& uuid, unsigned generation = 1) {
+    ::mkdir(options_.host_grants.c_str(), 0755);
+    const std::string in = below(options_.host_grants, resource);
+    ::mkdir(in.c_str(), 0755);
+    const NestedGrant grant{.resource = resource,
+                            .generation = generation,
+                            .devices = {{.uuid = uuid, .gpu = uuid}}};
+    ASSERT_TRUE(write_atomically(below(in, "grant.json"), to_json(grant)));
+  }
+
+  // Waits for the reader to have news, and has it look.
+  static bool looks_when_told(HostGrantReader& reader) {
+    pollfd fd{reader.fd(), POLLIN, 0};
+    return ::poll(&fd, 1, 10'000) == 1 && reader.look();
+  }
+
+  static std::vector<std::string> names(const HostGrantReader& reader) {
+    return reader.grant() && reader.grant()->env ? reader.grant()->env->names
+                                                 : std::vector<std::string>{"?"};
+  }
+
+  std::string folder_;
+  NestedOptions options_;
+};
+
+TEST_F(HostGrantReaderTest, WaitsForAMissingFileAndSaysForWhich) {
+  HostGrantReader reader(options_);
+  EXPECT_FALSE(reader.grant());
+  EXPECT_THAT(reader.problem(),
+              testing::AllOf(HasSubstr(options_.gpu_env), HasSubstr(options_.host_grants)));
+  write_env("GPU-a\n");
+  EXPECT_TRUE(looks_when_told(reader));
+  EXPECT_THAT(names(reader), ElementsAre("GPU-a"));
+  EXPECT_EQ(reader.problem(), "");
+}
+
+TEST_F(HostGrantReaderTest, FollowsAFileThatIsWrittenInPlace) {
+  write_env("GPU-a\n");
+  HostGrantReader reader(options_);
+  write_env("GPU-b,GPU-c\n");
+  EXPECT_TRUE(looks_when_told(reader));
+  EXPECT_THAT(names(reader), ElementsAre("GPU-b", "GPU-c"));
+}
+
+TEST_F(HostGrantReaderTest, FollowsAFileThatIsReplaced) {
+  write_env("GPU-a\n");
+  HostGrantReader reader(options_);
+  ASSERT_TRUE(write_atomically(options_.gpu_env, "GPU-b\n"));
+  EXPECT_TRUE(looks_when_told(reader));
+  EXPECT_THAT(names(reader), ElementsAre("GPU-b"));
+}
+
+TEST_F(HostGrantReaderTest, PrefersTheJsonAndFollowsIt) {
+  write_env("GPU-a\n");
+  HostGrantReader reader(options_);
+  write_json("nvidia.com_gpu", "GPU-b");
+  // The folders appear one after the other.
+  while (!reader.grant() || reader.grant()->grants.empty()) looks_when_told(reader);
+  EXPECT_EQ(reader.grant()->grants[0].devices[0].uuid, "GPU-b");
+  write_json("nvidia.com_gpu", "GPU-b", 2);
+  EXPECT_TRUE(looks_when_told(reader));
+  EXPECT_EQ(reader.grant()->grants[0].generation, 2U);
+}
+
+TEST_F(HostGrantReaderTest, ReadsTheGrantsOfSeveralResources) {
+  write_json("a_x", "GPU-a");
+  write_json("b_y", "GPU-b");
+  const auto grant = read_host_grant(options_);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->grants.size(), 2U);
+}
+
+TEST_F(HostGrantReaderTest, LetsTheLastGrantStandWhenTheNextIsGarbage) {
+  write_env("GPU-a\n");
+  HostGrantReader reader(options_);
+  write_env(std::string("\0\1\2\xff", 4));
+  EXPECT_TRUE(looks_when_told(reader));
+  EXPECT_THAT(names(reader), ElementsAre("GPU-a"));
+  EXPECT_THAT(reader.problem(), HasSubstr("byte 1 is 0"));
+  write_env("GPU-b\n");
+  EXPECT_TRUE(looks_when_told(reader));
+  EXPECT_THAT(names(reader), ElementsAre("GPU-b"));
+  EXPECT_EQ(reader.problem(), "");
+}
+
+TEST_F(HostGrantReaderTest, DoesNotTurnToGpuEnvWhenTheJsonIsGarbage) {
+  write_env("GPU-a,GPU-b\n");
+  write_json("nvidia.com_gpu", "GPU-a");
+  ASSERT_TRUE(write_atomically(path("grants/nvidia.com_gpu/grant.json"), "{\"version\": 9}"));
+  HostGrantReader reader(options_);
+  EXPECT_FALSE(reader.grant());
+  EXPECT_THAT(reader.problem(), HasSubstr("version is 9"));
+}
+
+TEST_F(HostGrantReaderTest, RefusesTenMegabytesOfIds) {
+  std::string ids;
+  while (ids.size() < 10'000'000) ids += "GPU-00000000-0000-0000-0000-000000000000,";
+  write_env(ids);
+  HostGrantReader reader(options_);
+  EXPECT_FALSE(reader.grant());
+  EXPECT_THAT(reader.problem(), HasSubstr("larger than 1048576 bytes"));
+}
+
+TEST_F(HostGrantReaderTest, TakesAnEmptyFileForNothingGranted) {
+  write_env("");
+  const HostGrantReader reader(options_);
+  EXPECT_THAT(names(reader), ElementsAre());
+}
+
+// A shell's ">" empties the file before the new content comes.
+TEST_F(HostGrantReaderTest, DoesNotTakeAnEmptiedFileAtItsWordAtOnce) {
+  write_env("GPU-a\n");
+  HostGrantReader reader(options_);
+  write_env("");
+  EXPECT_FALSE(looks_when_told(reader));
+  EXPECT_THAT(names(reader), ElementsAre("GPU-a"));
+  ASSERT_TRUE(reader.due());
+  // It stays empty: by and by that counts.
+  pollfd nothing{-1, 0, 0};
+  while (reader.due()) {
+    ::poll(&nothing, 1, static_cast<int>(reader.due()->count()) + 1);
+    reader.look();
+  }
+  EXPECT_THAT(names(reader), ElementsAre());
+}
+
+TEST_F(HostGrantReaderTest, NeverMixesTwoVersionsOfAFileThatChangesWhileItIsRead) {
+  // Long enough for a write to take a while, of equal size, so that only the time tells.
+  const auto list = [](char letter) {
+    std::string text;
+    for (int i = 0; i < 5'000; ++i) {
+      text += std::string("GPU-") + letter + std::to_string(10'000 + i) + ",";
+    }
+    return text + "\n";
+  };
+  const std::string texts[] = {list('a'), list('b')};
+  write_env(texts[0]);
+  HostGrantReader reader(options_);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (int i = 0; i < 200; ++i) write_env(texts[i % 2]);
+    done = true;
+  });
+  unsigned mixed = 0;
+  while (!done) {
+    reader.look();
+    std::set<char> letters;
+    for (const std::string& name : names(reader)) letters.insert(name.at(4));
+    if (letters.size() > 1) ++mixed;
+  }
+  writer.join();
+  EXPECT_EQ(mixed, 0U);
+  reader.look();
+  EXPECT_EQ(names(reader).size(), 5'000U);
+}
+
+}  // namespace
+}  // namespace tranche

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nested/nested_grant.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+// Far more than a node has; a document with more is not one of ours.
+constexpr std::size_t kMostDevices = 4096;
+constexpr std::array kForms = {ShareForm::kWhole, ShareForm::kReplicas, ShareForm::kMemory};
+
+Json device_json(const NestedDevice& device) {
+  Json json{{"uuid", device.uuid},
+            {"gpu", device.gpu},
+            {"index", device.index},
+            {"model", device.model},
+            {"memoryBytes", device.memory_bytes},
+            {"share", word(device.form)},
+            {"shares", device.shares},
+            {"sharesInAll", device.shares_in_all}};
+  if (device.minor) json["minor"] = *device.minor;
+  if (device.granted_bytes) json["grantedBytes"] = *device.granted_bytes;
+  json["healthy"] = device.health.ok();
+  json["reasons"] = device.health.troubles;
+  return json;
+}
+
+template <typename T>
+T value_or(const Json& json, const char* key, T fallback) {
+  return json.contains(key) ? json.at(key).get<T>() : fallback;
+}
+
+ShareForm form_from(const std::string& text) {
+  for (const ShareForm form : kForms) {
+    if (word(form) == text) return form;
+  }
+  throw std::runtime_error("share is '" + text + "', which is none of whole, replicas, memory");
+}
+
+NestedDevice device_from_json(const Json& json) {
+  NestedDevice device{.uuid = json.at("uuid").get<std::string>()};
+  if (device.uuid.empty()) throw std::runtime_error("a device has an empty uuid");
+  device.gpu = value_or(json, "gpu", device.uuid);
+  device.index = value_or(json, "index", std::string());
+  device.model = value_or(json, "model", std::string());
+  device.memory_bytes = value_or<std::uint64_t>(json, "memoryBytes", 0);
+  device.form = form_from(value_or(json, "share", std::string(word(ShareForm::kWhole))));
+  device.shares = value_or(json, "shares", 1U);
+  device.shares_in_all = value_or(json, "sharesInAll", 1U);
+  if (json.contains("minor")) device.minor = json.at("minor").get<unsigned>();
+  if (json.contains("grantedBytes")) {
+    device.granted_bytes = json.at("grantedBytes").get<std::uint64_t>();
+  }
+  device.health.troubles = value_or(json, "reasons", std::vector<std::string>());
+  const bool is_healthy = json.at("healthy").get<bool>();
+  if (is_healthy) device.health.troubles.clear();
+  if (!is_healthy && device.health.ok()) device.health.troubles.emplace_back("it gives no reason");
+  return device;
+}
+
+NestedGrant grant_from_json(const Json& json) {
+  NestedGrant grant{.id = value_or(json, "id", std::string()),
+                    .resource = json.at("resource").get<std::string>(),
+                    .generation = json.at("generation").get<std::uint64_t>(),
+                    .driver_version = value_or(json, "driverVersion", std::string())};
+  const Json& devices = json.at("devices");
+  if (!devices.is_array()) throw std::runtime_error("devices is not a list");
+  if (devices.size() > kMostDevices) throw std::runtime_error("it lists too many devices");
+  for (const Json& device : devices) grant.devices.push_back(device_from_json(device));
+  return grant;
+}
+
+}  // namespace
+
+std::string grant_folder(std::string_view resource) {
+  std::string name(resource);
+  std::ranges::replace(name, '/', '_');
+  return std::string(kGrantsFolder) + "/" + name;
+}
+
+std::string to_json(const NestedGrant& grant) {
+  Json json{{"version", kVersion},
+            {"generation", grant.generation},
+            {"id", grant.id},
+            {"resource", grant.resource},
+            {"driverVersion", grant.driver_version},
+            {"devices", Json::array()}};
+  for (const NestedDevice& device : grant.devices) json["devices"].push_back(device_json(device));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<NestedGrant> parse_nested_grant(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    if (!json.is_object()) throw std::runtime_error("it is not a JSON object");
+    const auto version = json.at("version").get<std::int64_t>();
+    if (version != kVersion) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "its version is " + std::to_string(version) + ", and this program knows " +
+                       std::to_string(kVersion) +
+                       ": update this program, or run the same one on the host"};
+    }
+    return grant_from_json(json);
+  } catch (const std::exception& problem) {
+    return Error{ErrorCode::kInvalidArgument, problem.what()};
+  }
+}
+
+std::string gpu_env_line(const NestedGrant& grant) {
+  std::vector<std::string> uuids;
+  for (const NestedDevice& device : grant.devices) {
+    if (device.health.ok()) uuids.push_back(device.uuid);
+  }
+  return join(uuids, ",") + "\n";
+}
+
+std::optional<NestedGrant> with_health(const NestedGrant& grant,
+                                       const std::vector<Health>& health) {
+  NestedGrant next = grant;
+  for (std::size_t i = 0; i < next.devices.size() && i < health.size(); ++i) {
+    next.devices[i].health = health[i];
+  }
+  if (next == grant) return std::nullopt;
+  ++next.generation;
+  return next;
+}
+
+}  // namespace tranche

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a host has granted to a pod that is itself a node, and how it is written
+// down for the agent inside: a versioned JSON document, and the one line of
+// /gpu.env that came before it. Pure.
+//
+// The document is a contract between agents of different versions: fields are
+// added, never changed; whoever reads it passes over what it does not know. A
+// reader that does not know the version number refuses the whole.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/gpu.h"
+#include "sharing/terms.h"
+
+namespace tranche {
+
+// One GPU or MIG device, or a part of it.
+struct NestedDevice {
+  std::string uuid;                // "GPU-8f1c…" or "MIG-c8b1…"
+  std::string gpu;                 // the real GPU's uuid; the same for a GPU
+  std::string index;               // the host's: "3" or "3:1"
+  std::optional<unsigned> minor;   // of the GPU's device node
+  std::string model;               // "NVIDIA H200"
+  std::uint64_t memory_bytes = 0;  // of the whole device; 0: not known
+  // How much of it was granted: so many of its shares.
+  ShareForm form = ShareForm::kWhole;
+  unsigned shares = 1;
+  unsigned shares_in_all = 1;
+  // The memory that these shares cover; empty: it is not counted.
+  std::optional<std::uint64_t> granted_bytes;
+  Health health;
+
+  bool is_mig() const { return uuid != gpu; }
+  bool operator==(const NestedDevice&) const = default;
+};
+
+struct NestedGrant {
+  std::string id;                // the host's own name for it
+  std::string resource;          // "nvidia.com/gpu"
+  std::uint64_t generation = 1;  // one more with each change
+  std::string driver_version;
+  std::vector<NestedDevice> devices;
+
+  bool operator==(const NestedGrant&) const = default;
+};
+
+// Where containers find it. One folder for each resource, so that a container
+// may have several.
+inline constexpr std::string_view kGrantsFolder = "/gpu-grants";
+inline constexpr std::string_view kGrantFile = "grant.json";
+inline constexpr std::string_view kGpuEnvFile = "/gpu.env";
+// "/gpu-grants/nvidia.com_gpu"
+std::string grant_folder(std::string_view resource);
+
+std::string to_json(const NestedGrant& grant);
+Result<NestedGrant> parse_nested_grant(std::string_view json);
+
+// The line of /gpu.env: uuids, separated by commas. It has no word for health,
+// so that devices which are not healthy are left out.
+std::string gpu_env_line(const NestedGrant& grant);
+
+// The grant with this health and one more generation, or nothing where it is
+// the same as before.
+std::optional<NestedGrant> with_health(const NestedGrant& grant, const std::vector<Health>& health);
+
+}  // namespace tranche
