@@ -59,6 +59,11 @@ check_registry "$registry"
 [ -f "$manifest" ] || manifest=$root/deploy/manifests/$manifest
 [ -f "$manifest" ] || refuse "there is no manifest ${manifest##*/}, neither here nor in $root/deploy/manifests"
 
+# A profile may have a manifest of its own.
+if [ -n "$profile" ] && [ -f "${manifest%.yml}-$profile.yml" ]; then
+  manifest=${manifest%.yml}-$profile.yml profile=''
+fi
+
 # The image that the manifest has is ours by its last part, whatever registry and tag.
 image_line="^( +(- )?image: *)[\"']?([^ \"']*/)?$image_repository(:[^ \"'@]*)?(@[^ \"']*)?[\"']? *$"
 grep -Eq "$image_line" "$manifest" || refuse "$manifest has no image $image_repository to replace"

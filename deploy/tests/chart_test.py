@@ -31,6 +31,11 @@ REACHED_BY = {
     "--mps-dir": ("mps.dir", "/run/mps", "/run/mps"),
     "--mps-shared-memory": ("mps.sharedMemory", True, "true"),
     "--mps-root": ("mps.root", "/run/nvidia/mps", "/run/nvidia/mps"),
+    "--nested-exposure": ("nested.exposure", "all", "all"),
+    "--nested-dir": ("nested.dir", "/var/lib/nested", "/var/lib/nested"),
+    "--nested-guest": ("nested.guest", True, "true"),
+    "--host-grants": ("nested.hostGrants", "/run/grants", "/run/grants"),
+    "--gpu-env": ("nested.gpuEnv", "/run/gpu.env", "/run/gpu.env"),
     "--device-list-strategy": ("deviceListStrategy", ["envvar", "cdi-cri"], "envvar,cdi-cri"),
     "--device-id-strategy": ("deviceIDStrategy", "index", "index"),
     "--pass-device-specs": ("passDeviceSpecs", True, "true"),
@@ -304,6 +309,33 @@ class Mounts(unittest.TestCase):
 
 def of_file(text):
     return {"config": {"map": {"a": text}}}
+
+
+class Nested(unittest.TestCase):
+    def test_guest_sees_what_its_node_was_granted(self):
+        for values in ({"profile": "nested-guest"}, {"nested": {"guest": True}},
+                       {"config": {"map": {"a": "tranche: {nested: {guest: true}}"}}}):
+            with self.subTest(values=values):
+                rendered = render(values)
+                self.assertIn("mountPath: /gpu-grants\n              readOnly: true\n", rendered)
+                self.assertIn("path: /gpu-grants\n            type: DirectoryOrCreate\n", rendered)
+                self.assertIn("path: /gpu.env\n            type: FileOrCreate\n", rendered)
+        rendered = render({"profile": "nested-guest", "nested": {"gpuEnv": "/run/gpu.env"}})
+        self.assertIn("mountPath: /run/gpu.env\n", rendered)
+        self.assertEqual(environment(rendered)["GPU_ENV"], "/run/gpu.env")
+
+    def test_hosts_files_have_the_same_path_in_the_pod_as_on_the_node(self):
+        self.assertNotIn("NESTED_DIR", environment(render({"profile": "nested-host"})))
+        other = {"kubeletRootDir": "/var/lib/k0s/kubelet"}
+        self.assertNotIn("NESTED_DIR", environment(render(other)))
+        place = "/var/lib/k0s/kubelet/device-plugins/tranche/nested"
+        for values in ({"profile": "nested-host"},
+                       {"config": {"map": {"a": "tranche: {policies: [{resource: a, dialect: nested-host}]}"}}}):
+            with self.subTest(values=values):
+                rendered = render({**values, **other})
+                self.assertEqual(environment(rendered)["NESTED_DIR"], place)
+                self.assertIn(f"mountPath: {place}\n", rendered)
+                self.assertIn(f"path: {place}\n            type: DirectoryOrCreate\n", rendered)
 
 
 class Mps(unittest.TestCase):

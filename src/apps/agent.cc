@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <ctime>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -21,6 +24,7 @@
 #include "apps/facts_reader.h"
 #include "apps/ledger_desk.h"
 #include "apps/mps_desk.h"
+#include "apps/nested_desk.h"
 #include "apps/node_status.h"
 #include "apps/version.h"
 #include "base/files.h"
@@ -36,6 +40,7 @@
 #include "kubelet/plugin_host.h"
 #include "nvml/nvml_source.h"
 #include "sharing/memory_unit.h"
+#include "sharing/offer.h"
 
 namespace tranche {
 namespace {
@@ -43,7 +48,7 @@ namespace {
 // How often what cannot be watched is looked at: files behind links, CDI
 // specifications, device nodes, the control socket.
 // With CDI it walks through the driver's files, which takes some 10 ms.
-constexpr int kHousekeepingMs = 30'000;
+constexpr std::chrono::seconds kHousekeeping{30};
 
 // How long the kubelet may take at our start to say what is held.
 constexpr std::chrono::milliseconds kLedgerPatience{2'000};
@@ -58,6 +63,8 @@ std::string utc_now() {
 }
 
 class Agent {
+  using Clock = std::chrono::steady_clock;
+
  public:
   Agent(const Sources& sources, const Loaded& loaded, UniqueFd signals, Log& log)
       : sources_(sources),
@@ -80,7 +87,9 @@ class Agent {
               if (host_ != nullptr) host_->nudge();
             },
             log),
-        mps_(settings_, [this] { news_.ring(); }, log) {
+        mps_(
+            settings_, [this] { news_.ring(); }, log),
+        nested_(settings_, log) {
     facts_.agent = {.running = true, .started = utc_now(), .config_file = settings_.config_file};
   }
 
@@ -93,7 +102,7 @@ class Agent {
     if (!first_look()) return 1;
     publish_status();
     std::jthread scanning;  // before the host: a driver call may end while streams do
-    PluginHost host(settings_.kubelet, desk_.access(), log_);
+    PluginHost host(settings_.kubelet, desk_.access(nested_.handed_off()), log_);
     set_host(&host);
     serve();
     start_control();
@@ -146,6 +155,7 @@ class Agent {
 
   void look_around(const Inventory& inventory) {
     circumstances_.facts = facts_reader_.read(inventory, settings_);
+    circumstances_.facts.devices = node_devices(inventory);
     circumstances_.facts.mps = mps_.report().wirings;
     circumstances_.facts.driver_limits_memory = inventory.limits_memory;
     circumstances_.enforcers = enforcers(inventory, settings_.grant, settings_.cdi.disabled_hooks);
@@ -154,19 +164,31 @@ class Agent {
   }
 
   void watch() {
+    Clock::time_point housekeeping = Clock::now() + kHousekeeping;
     while (true) {
-      std::array<pollfd, 3> fds{pollfd{signals_.get(), POLLIN, 0}, pollfd{news_.fd(), POLLIN, 0},
-                                pollfd{config_watch_.fd(), POLLIN, 0}};
-      const int ready = ::poll(fds.data(), fds.size(), kHousekeepingMs);
+      std::array<pollfd, 4> fds{pollfd{signals_.get(), POLLIN, 0}, pollfd{news_.fd(), POLLIN, 0},
+                                pollfd{config_watch_.fd(), POLLIN, 0},
+                                pollfd{nested_.fd(), POLLIN, 0}};
+      ::poll(fds.data(), fds.size(), pause_until(housekeeping));
       if (fds[0].revents != 0 && !take_signal()) return;
       if (fds[1].revents != 0) news_.clear();
       if (config_watch_.changed()) reload();
-      if (fds[1].revents != 0 || ready == 0) {
+      const bool is_due = Clock::now() >= housekeeping;
+      if (is_due) housekeeping = Clock::now() + kHousekeeping;
+      if (nested_.look() || fds[1].revents != 0 || is_due) {
         compose_now();
         serve();
+      } else {
+        nested_.tidy();
       }
-      if (ready == 0 && !control_) start_control();
+      if (is_due && !control_) start_control();
     }
+  }
+
+  int pause_until(Clock::time_point housekeeping) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(housekeeping - Clock::now());
+    const auto pause = std::min(left, nested_.due().value_or(left));
+    return static_cast<int>(std::max<std::int64_t>(pause.count(), 0));
   }
 
   // False: it asks us to end.
@@ -184,7 +206,8 @@ class Agent {
   void reload() {
     Result<Loaded> loaded = load_settings(sources_);
     if (!loaded) return refuse(loaded.error().message);
-    const Composition trial = compose(*inventory_.get().value, loaded->settings, circumstances_);
+    const Inventory granted = nested_.granted(*inventory_.get().value).inventory;
+    const Composition trial = compose(granted, loaded->settings, circumstances_);
     if (!trial.oversized.empty()) return refuse(trial.oversized);
     if (const std::string problem = ledger_problem(trial); !problem.empty()) return refuse(problem);
     for (const std::string& notice : loaded->notices) log_.info(notice);
@@ -214,6 +237,9 @@ class Agent {
           "another driver root takes effect at the next start",
           {{"now", settings_.driver.container_root}, {"then", next.driver.container_root}});
     }
+    if (next.nested != settings_.nested) {
+      log_.warning("other settings of nested clusters take effect at the next start");
+    }
   }
 
   void check_driver_folder() {
@@ -226,12 +252,16 @@ class Agent {
   }
 
   void compose_now() {
-    const auto inventory = inventory_.get().value;
-    look_around(*inventory);
-    composition_ = compose(*inventory, settings_, circumstances_);
+    GuestInventory granted = nested_.granted(*inventory_.get().value);
+    const Inventory& inventory = granted.inventory;
+    tell_grant(granted);
+    look_around(inventory);
+    composition_ = compose(inventory, settings_, circumstances_);
+    std::ranges::move(granted.notes, std::back_inserter(composition_.catalog.notes));
     desk_.keep(composition_.wants_ledger);
+    nested_.keep_up(composition_.catalog, inventory);
     // A list that could not be read must not end anybody's daemon.
-    if (inventory->driver_trouble.empty()) {
+    if (inventory.driver_trouble.empty()) {
       mps_.serve(composition_.catalog, settings_.mps, circumstances_.ledger.get());
     }
     for (const std::string& note : composition_.catalog.notes) say("note " + note, note);
@@ -248,6 +278,18 @@ class Agent {
     } else {
       said_.forget("empty");
     }
+    facts_.inventory = std::move(granted.inventory);
+  }
+
+  // As a guest: what the host granted, and how much of it is here.
+  void tell_grant(const GuestInventory& granted) {
+    const HostGrantReader* reader = nested_.reader();
+    if (reader == nullptr || !reader->grant()) return;
+    const std::string what = told(*reader->grant());
+    const std::string here = std::to_string(granted.inventory.gpus.size());
+    if (!said_.changed("grant", what + " " + here)) return;
+    log_.info("granted by the host",
+              {{"devices", what}, {"gpus", here}, {"source", reader->grant()->source}});
   }
 
   // What holds containers to their shares, where a share is less than a device.
@@ -274,12 +316,15 @@ class Agent {
   }
 
   void publish_status() {
-    facts_.inventory = *inventory_.get().value;
     facts_.catalog = composition_.catalog;
     const auto ledger = composition_.wants_ledger ? desk_.ledger() : nullptr;
     facts_.ledger = ledger ? std::optional(*ledger) : std::nullopt;
     facts_.cdi_problem = circumstances_.facts.cdi_problem;
     facts_.mps = mps_.report().daemons;
+    facts_.handed_off = nested_.handed_off().grants();
+    if (const HostGrantReader* reader = nested_.reader()) {
+      facts_.host_grant = GuestFacts{reader->grant(), reader->problem()};
+    }
     status_.publish(std::make_shared<const NodeStatus>(facts_));
   }
 
@@ -355,6 +400,7 @@ class Agent {
   PluginHost* host_ = nullptr;  // other threads use it only with the mutex held
   LedgerDesk desk_;
   MpsDesk mps_;
+  NestedDesk nested_;
   NodeStatus facts_;  // the main thread's; others see what is published
   Latest<std::shared_ptr<const NodeStatus>> status_;
   std::unique_ptr<ControlServer> control_;

@@ -14,6 +14,7 @@
 #include "inventory/device_node_source.h"
 #include "inventory/fallback_source.h"
 #include "inventory/scanner.h"
+#include "nested/host_grant_reader.h"
 #include "nvml/nvml_source.h"
 
 namespace tranche {
@@ -22,6 +23,17 @@ namespace {
 int complain(const Error& error) {
   std::cerr << "tranche-device-plugin: " << error.message << "\n";
   return 1;
+}
+
+// In a nested cluster: what is left of the driver's GPUs.
+GuestInventory as_granted(const Settings& settings, NodeStatus& status) {
+  GuestInventory all{.inventory = status.inventory};
+  if (!settings.nested.guest) return all;
+  const Result<HostGrant> grant = read_host_grant(settings.nested);
+  status.host_grant = grant ? GuestFacts{*grant, ""} : GuestFacts{{}, grant.error().message};
+  if (grant) return granted_part(status.inventory, *grant);
+  all.inventory.gpus.clear();
+  return all;
 }
 
 // What an agent would see. Reads and leaves nothing behind: faults that an
@@ -42,7 +54,11 @@ NodeStatus own_look(const Settings& settings) {
   }
   source.close();
   NodeStatus status{.inventory = present(state)};
+  const GuestInventory granted = as_granted(settings, status);
+  status.inventory = granted.inventory;
   status.catalog = compose(status.inventory, settings, {}).catalog;
+  status.catalog.notes.insert(status.catalog.notes.end(), granted.notes.begin(),
+                              granted.notes.end());
   return status;
 }
 

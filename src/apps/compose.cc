@@ -93,6 +93,7 @@ Composition compose(const Inventory& inventory, const Settings& settings,
   composition.wants_ledger =
       composition.needs_ledger || std::ranges::any_of(catalog.offers, [&](const Offer& offer) {
         return offer.terms.form == ShareForm::kMemory ||
+               offer.terms.dialect == Dialect::kNestedHost ||
                (uses_mps(offer.terms) && settings.mps.daemons != MpsDaemons::kOutside);
       });
   const bool counts =

@@ -12,8 +12,8 @@
 #include <memory>
 
 #include "base/log.h"
-#include "kubelet/ledger_access.h"
 #include "kubelet/ledger_keeper.h"
+#include "kubelet/node_access.h"
 #include "kubelet/options.h"
 
 namespace tranche {
@@ -39,7 +39,7 @@ class LedgerDesk {
   // pod has ended.
   std::string problem() const;
   LedgerSourcesStatus sources() const { return keeper_.status(); }
-  LedgerAccess access() { return {book_, gate_, pods_}; }
+  NodeAccess access(HandedOff& handed_off) { return {book_, gate_, pods_, handed_off}; }
 
  private:
   const LedgerSourceOptions options_;

@@ -92,7 +92,29 @@ Json terms_json(const Terms& terms) {
           {"distinctGpus", terms.distinct_gpus},
           {"oneDevice", terms.one_device},
           {"dialect", word(terms.dialect)},
+          {"exposure", terms.dialect == Dialect::kNestedHost ? Json(word(terms.exposure)) : Json()},
           {"enforcement", word(terms.rung)}};
+}
+
+Json nested_json(const std::vector<NestedGrant>& grants) {
+  Json json = Json::array();
+  for (const NestedGrant& grant : grants) json.push_back(Json::parse(to_json(grant)));
+  return json;
+}
+
+Json guest_json(const std::optional<GuestFacts>& guest) {
+  if (!guest) return {};
+  Json json{{"problem", guest->problem},
+            {"source", nullptr},
+            {"grants", Json::array()},
+            {"gpuEnv", nullptr}};
+  if (!guest->grant) return json;
+  json["source"] = guest->grant->source;
+  json["grants"] = nested_json(guest->grant->grants);
+  if (const auto& env = guest->grant->env) {
+    json["gpuEnv"] = {{"all", env->all}, {"names", env->names}};
+  }
+  return json;
 }
 
 // `room` is empty where it is not known what is held.
@@ -158,6 +180,8 @@ std::string to_json(const NodeStatus& status) {
             {"resources", Json::array()},
             {"holders", Json::array()},
             {"mpsDaemons", Json::array()},
+            {"handedOff", nested_json(status.handed_off)},
+            {"hostGrant", guest_json(status.host_grant)},
             {"notOffered", Json::array()},
             {"notes", status.catalog.notes},
             {"cdiProblem", status.cdi_problem}};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "kubelet/resource_plugin.h"
 #include "ledger/ledger.h"
 #include "mps/report.h"
+#include "nested/host_grant.h"
 #include "sharing/catalog.h"
 
 namespace tranche {
@@ -30,6 +32,14 @@ struct AgentFacts {
   bool operator==(const AgentFacts&) const = default;
 };
 
+// In a nested cluster: what the host has granted.
+struct GuestFacts {
+  std::optional<HostGrant> grant;  // empty: it is not known yet
+  std::string problem;
+
+  bool operator==(const GuestFacts&) const = default;
+};
+
 struct NodeStatus {
   AgentFacts agent;
   Inventory inventory;
@@ -37,7 +47,9 @@ struct NodeStatus {
   std::optional<Ledger> ledger;           // who holds what; empty: it is not asked after
   std::vector<ResourceStatus> resources;  // at the kubelet; empty without an agent
   std::string cdi_problem;
-  std::vector<MpsDaemonStatus> mps;  // daemons of ours
+  std::vector<MpsDaemonStatus> mps;      // daemons of ours
+  std::vector<NestedGrant> handed_off;   // to pods that are themselves nodes
+  std::optional<GuestFacts> host_grant;  // where we are in such a pod
 };
 
 std::string to_json(const NodeStatus& status);

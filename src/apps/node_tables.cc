@@ -140,6 +140,51 @@ std::string mps_table(const Json& daemons) {
   return "\n" + to_table(rows);
 }
 
+std::string device_text(const Json& device) {
+  std::string text = text_of(device.at("uuid"));
+  if (const std::string share = text_of(device.at("share")); share != "whole") {
+    text += " (" + text_of(device.at("shares")) + "/" + text_of(device.at("sharesInAll")) +
+            (share == "memory" ? " of its memory)" : " replicas)");
+  }
+  return device.at("healthy").get<bool>() ? text : text + " UNHEALTHY";
+}
+
+// What is granted to or by another agent, a row for each device.
+void add_grants(const Json& grants, std::vector<std::vector<std::string>>& rows) {
+  for (const Json& grant : grants) {
+    for (const Json& device : grant.at("devices")) {
+      rows.push_back({text_of(grant.at("id")), text_of(grant.at("resource")), device_text(device),
+                      text_of(grant.at("generation"))});
+    }
+  }
+}
+
+std::string handed_off_table(const Json& grants) {
+  if (grants.empty()) return {};
+  std::vector<std::vector<std::string>> rows{{"HANDED OFF", "RESOURCE", "DEVICE", "GENERATION"}};
+  add_grants(grants, rows);
+  return "\n" + to_table(rows);
+}
+
+std::string host_grant_table(const Json& guest) {
+  if (guest.is_null()) return {};
+  if (guest.at("source").is_null()) {
+    return "\nThe host's grant is not known: " + text_of(guest.at("problem")) + "\n";
+  }
+  std::string text = "\nGranted by the host, as " + text_of(guest.at("source")) + " has it";
+  if (!guest.at("gpuEnv").is_null()) {
+    const Json& env = guest.at("gpuEnv");
+    const auto names = env.at("names").get<std::vector<std::string>>();
+    text += env.at("all").get<bool>() ? ": all"
+            : names.empty()           ? ": none"
+                                      : ": " + join(names, ", ");
+    return text + "\n";
+  }
+  std::vector<std::vector<std::string>> rows{{"GRANT", "RESOURCE", "DEVICE", "GENERATION"}};
+  add_grants(guest.at("grants"), rows);
+  return text + "\n" + to_table(rows);
+}
+
 std::string withheld_table(const Json& withheld) {
   if (withheld.empty()) return {};
   std::vector<std::vector<std::string>> rows{{"NOT OFFERED", "UUID", "REASON"}};
@@ -158,7 +203,9 @@ Result<std::string> status_tables(std::string_view text) {
     std::string tables = driver_line(json.at("driver")) + agent_line(json.at("agent")) + "\n" +
                          gpu_table(json.at("gpus")) + "\n" + resource_table(json.at("resources")) +
                          sharing_table(json.at("resources")) + holders_table(json.at("holders")) +
-                         mps_table(json.at("mpsDaemons")) + withheld_table(json.at("notOffered"));
+                         mps_table(json.at("mpsDaemons")) + host_grant_table(json.at("hostGrant")) +
+                         handed_off_table(json.at("handedOff")) +
+                         withheld_table(json.at("notOffered"));
     for (const Json& note : json.at("notes")) tables += "\nNote: " + text_of(note) + "\n";
     if (const std::string problem = text_of(json.at("cdiProblem")); !problem.empty()) {
       tables += "\nCDI: " + problem + "\n";

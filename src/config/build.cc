@@ -35,6 +35,7 @@ class Builder {
     build_agent();
     build_driver();
     build_mps();
+    build_nested();
     build_sharing(sharing);
     build_policies(sharing);
     build_grant();
@@ -55,7 +56,8 @@ class Builder {
     for (const char* root : {"driver-root", "driver-root-ctr-path"}) {
       if (from_.text(root).empty()) from_.replace(root, std::string("/"), "empty");
     }
-    for (const char* path : {"nvidia-cdi-hook-path", "cdi-dir", "host-root", "mps-dir"}) {
+    for (const char* path :
+         {"nvidia-cdi-hook-path", "cdi-dir", "host-root", "mps-dir", "host-grants", "gpu-env"}) {
       if (!from_.text(path).empty()) continue;
       from_.replace(path, default_value(*from_.at(path).flag), "empty");
     }
@@ -90,6 +92,9 @@ class Builder {
     if (place != folder) from_.replace("plugin-directory", place, "of the kubelet socket");
     if (from_.text("state-dir").empty()) {
       from_.replace("state-dir", below(place, "tranche"), "beside the kubelet socket");
+    }
+    if (from_.text("nested-dir").empty()) {
+      from_.replace("nested-dir", below(from_.text("state-dir"), "nested"), "in the state folder");
     }
     if (!is_given(from_.at("kubelet-checkpoint"))) {
       from_.replace("kubelet-checkpoint", below(place, "kubelet_internal_checkpoint"),
@@ -134,6 +139,10 @@ class Builder {
     policy.mig = mig == "single"  ? MigStrategy::kSingle
                  : mig == "mixed" ? MigStrategy::kMixed
                                   : MigStrategy::kNone;
+    if (from_.text("profile") == "nested-host") {
+      policy.usual_dialect = Dialect::kNestedHost;
+      policy.usual_exposure = profile_exposure(from_);
+    }
     policy.gpu_names = sections.gpu_names;
     policy.mig_names = sections.mig_names;
     policy.replications = sections.replicated.rows;
@@ -143,6 +152,14 @@ class Builder {
     policy.replica_placement = from_.text("shared-devices-allocation-policy") == "packed"
                                    ? SharePlacement::kPacked
                                    : SharePlacement::kDistributed;
+  }
+
+  void build_nested() {
+    NestedOptions& nested = built_.settings.nested;
+    nested.directory = from_.text("nested-dir");
+    nested.guest = from_.truth("nested-guest");
+    nested.host_grants = from_.text("host-grants");
+    nested.gpu_env = from_.text("gpu-env");
   }
 
   void build_mps() {

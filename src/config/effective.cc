@@ -98,6 +98,9 @@ ConfigNode policy_node(const ResourcePolicy& policy) {
     put(row, "placement", text_node(text_of(placement_words(), terms.placement)));
   }
   put(row, "dialect", text_node(text_of(dialect_words(), terms.dialect)));
+  if (terms.dialect == Dialect::kNestedHost) {
+    put(row, "exposure", text_node(text_of(exposure_words(), terms.exposure)));
+  }
   put(row, "enforcement", text_node(text_of(enforcement_words(), terms.demanded)));
   return row;
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "config/foreign_flags.h"
+#include "config/nested_flags.h"
 #include "config/sharing_flags.h"
 
 namespace tranche {
@@ -282,8 +283,8 @@ constexpr auto joined(const FlagSpec (&... groups)[Sizes]) {
 }
 
 constexpr auto kTable =
-    joined(kSharingFlags, kMpsFlags, kContainerFlags, kCdiFlags, kDriverFlags, kHealthFlags,
-           kAgentFlags, kLoggingFlags, kGlogFlags, kGpushareFlags, kGcpFlags);
+    joined(kSharingFlags, kMpsFlags, kNestedFlags, kContainerFlags, kCdiFlags, kDriverFlags,
+           kHealthFlags, kAgentFlags, kLoggingFlags, kGlogFlags, kGpushareFlags, kGcpFlags);
 
 }  // namespace
 
@@ -317,6 +318,7 @@ std::vector<std::string> all_flag_names() {
 std::string_view group_title(FlagGroup group) {
   switch (group) {
     case FlagGroup::kSharing: return "Resources and sharing";
+    case FlagGroup::kNested: return "Nested clusters";
     case FlagGroup::kContainers: return "What a container gets";
     case FlagGroup::kCdi: return "CDI";
     case FlagGroup::kDriver: return "Driver and node";

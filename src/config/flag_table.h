@@ -29,6 +29,7 @@ enum class ValueType {
 
 enum class FlagGroup {
   kSharing,
+  kNested,
   kContainers,
   kCdi,
   kDriver,

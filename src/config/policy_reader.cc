@@ -49,6 +49,7 @@ class PolicyRow {
     read_truth("distinctGpus", policy_.terms.distinct_gpus);
     read_truth("failRequestsGreaterThanOne", policy_.terms.one_share_only);
     read_word("dialect", dialect_words(), policy_.terms.dialect);
+    read_word("exposure", exposure_words(), policy_.terms.exposure);
     read_word("enforcement", enforcement_words(), policy_.terms.demanded);
     check_terms();
     if (!good_) return std::nullopt;
@@ -194,6 +195,9 @@ class PolicyRow {
     if (terms.dialect == Dialect::kGpushare && terms.form != ShareForm::kMemory) {
       complain("dialect", "gpushare tells containers of memory; it needs share: memory");
     }
+    if (terms.dialect != Dialect::kNestedHost && given_item(row_, "exposure") != nullptr) {
+      complain("exposure", "is for pods that are themselves nodes; it needs dialect: nested-host");
+    }
     if (terms.form == ShareForm::kWhole && terms.demanded.value_or(Rung::kNone) != Rung::kNone) {
       complain("enforcement",
                text_of(enforcement_words(), terms.demanded) +
@@ -223,6 +227,7 @@ std::optional<std::string_view> disagreement(const ResourcePolicy& one,
   if (a.distinct_gpus != b.distinct_gpus) return "distinctGpus";
   if (a.one_share_only != b.one_share_only) return "failRequestsGreaterThanOne";
   if (a.dialect != b.dialect) return "dialect";
+  if (a.exposure != b.exposure) return "exposure";
   if (a.demanded != b.demanded) return "enforcement";
   return std::nullopt;
 }

@@ -130,6 +130,9 @@ TEST(Policies, RefuseWhatMakesNoSense) {
   EXPECT_THAT(problem_with("resource: a, share: memory, placement: packed"),
               HasSubstr("policies[0].placement: packed is for replicas"));
   EXPECT_THAT(problem_with("resource: a, dialect: gpushare"), HasSubstr("needs share: memory"));
+  EXPECT_THAT(problem_with("resource: a, exposure: all"), HasSubstr("needs dialect: nested-host"));
+  EXPECT_THAT(problem_with("resource: a, dialect: nested-host, exposure: some"),
+              HasSubstr("unknown exposure: some"));
   EXPECT_THAT(problem_with("resource: a, enforcement: mps"),
               HasSubstr("policies[0].enforcement: mps holds containers that share a device"));
   EXPECT_THAT(problem_with("resource: a, devices: ['0:1']"),
@@ -234,11 +237,12 @@ TEST(Policies, LoadAgainAsTheSame) {
       "  - {resource: aliyun.com/gpu-mem, share: memory, unit: auto, dialect: gpushare}\n"
       "  - {resource: slices, devices: [3], migProfile: '*', share: replicas, replicas: 3, "
       "distinctGpus: true, dialect: gcp}\n"
+      "  - {resource: nested, dialect: nested-host, exposure: granted}\n"
       "  mps: {daemons: per-node, directory: /run/m, sharedMemory: on}\n"
       "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}\n";
   const auto loaded = load_file(file);
   ASSERT_TRUE(loaded) << problem_of(loaded);
-  EXPECT_EQ(loaded->settings.sharing.policies.size(), 5U);
+  EXPECT_EQ(loaded->settings.sharing.policies.size(), 6U);
   EXPECT_EQ(round_trip_problem({{}, {"c.yaml", file}}), std::nullopt);
   EXPECT_THAT(effective_yaml(*loaded),
               ::testing::ContainsRegex("- resource: x.com/ten +# config.yaml:4\n"));

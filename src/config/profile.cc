@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "config/memory_size.h"
 #include "config/row_fields.h"
+#include "config/sharing_words.h"
 
 namespace tranche {
 namespace {
@@ -40,11 +41,21 @@ constexpr std::array kDefaults = {
     Default{"gcp", "plugin-directory", "/device-plugin", false},
     Default{"gcp", "pass-device-specs", "true", false},
     Default{"gpushare", "fail-on-init-error", "false", false},
+    Default{"nested-guest", "fail-on-init-error", "false", false},
+    Default{"nested-guest", "nested-guest", "true", false},
 };
 
 constexpr std::string_view kSharedGpu = "deepomatic.com/shared-gpu";
 constexpr std::string_view kGpuMemory = "aliyun.com/gpu-mem";
 constexpr std::string_view kGpu = "nvidia.com/gpu";
+
+// Those that offer what NVIDIA's plugin does.
+constexpr std::array kLikeNvidia = {std::string_view("nvidia"), std::string_view("nested-host"),
+                                    std::string_view("nested-guest")};
+
+bool is_like_nvidia(std::string_view profile) {
+  return std::ranges::find(kLikeNvidia, profile) != kLikeNvidia.end();
+}
 
 bool is_given(const Setting& setting) { return setting.origin.kind != OriginKind::kDefault; }
 
@@ -66,7 +77,9 @@ class Offerer {
 
  private:
   void make() {
-    if (profile_ == "deepomatic" || (profile_ == "nvidia" && is_given(factor_))) make_shared_gpus();
+    if (profile_ == "deepomatic" || (is_like_nvidia(profile_) && is_given(factor_))) {
+      make_shared_gpus();
+    }
     if (profile_ == "gcp") {
       made_.policy = ResourcePolicy{.resource = ResourceName(std::string(kGpu))};
       made_.policy->terms.dialect = Dialect::kGcp;
@@ -96,6 +109,10 @@ class Offerer {
                                  .placement = SharePlacement::kSpread,
                                  .dialect = by_runtime ? Dialect::kNvidia : Dialect::kDeepomatic},
                        .replicas = replicas};
+    if (profile_ == "nested-host") {
+      made_.policy->terms.dialect = Dialect::kNestedHost;
+      made_.policy->terms.exposure = profile_exposure(from_);
+    }
     if (is_given(factor_)) made_.origin = factor_.origin;
   }
 
@@ -123,7 +140,8 @@ class Offerer {
       if (!is_given(setting) || (has_effect && !is_replaced)) return;
       made_.notices.push_back(where(setting) + ": without effect: " + why);
     };
-    note(factor_, profile_ == "deepomatic" || profile_ == "nvidia");
+    note(factor_, profile_ == "deepomatic" || is_like_nvidia(profile_));
+    if (profile_ != "nested-host") note(from_.at("nested-exposure"), false);
     note(from_.at("memory-unit"), profile_ == "gpushare");
     const bool shares = made_.policy && made_.policy->terms.form != ShareForm::kWhole;
     if (from_.truth("mps")) note(from_.at("mps"), shares);
@@ -157,6 +175,10 @@ std::optional<std::string_view> profile_default(std::string_view profile, std::s
 bool is_of_second_plugin(const Setting& factor) {
   return factor.origin.kind == OriginKind::kEnvironment &&
          factor.origin.text == "DP_NUMBER_CONTAINERS_PER_GPU";
+}
+
+Exposure profile_exposure(const Resolved& resolved) {
+  return meaning_of(exposure_words(), resolved.text("nested-exposure")).value_or(Exposure::kEnvvar);
 }
 
 ProfileOffer profile_offer(const Resolved& resolved, bool is_replaced) {

@@ -28,6 +28,9 @@ std::optional<std::string_view> profile_default(std::string_view profile, std::s
 // Whether the factor comes from the variable of Deepomatic's second plugin.
 bool is_of_second_plugin(const Setting& factor);
 
+// Of the node pods that the profile nested-host serves.
+Exposure profile_exposure(const Resolved& resolved);
+
 struct ProfileOffer {
   std::optional<ResourcePolicy> policy;  // what it offers, if it says that at all
   Origin origin;                         // of the policy

@@ -235,5 +235,52 @@ TEST(Profile, IsTheSameFromItsPrintedFileAlone) {
   }
 }
 
+TEST(NestedHostProfile, OffersAllThatNvidiasDoesToPodsThatAreNodes) {
+  const auto loaded = load_flags({"--profile=nested-host", "--mig-strategy=mixed"});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  EXPECT_THAT(loaded->settings.sharing.policies, IsEmpty());
+  EXPECT_EQ(loaded->settings.sharing.usual_dialect, Dialect::kNestedHost);
+  EXPECT_EQ(loaded->settings.sharing.usual_exposure, Exposure::kEnvvar);
+  EXPECT_TRUE(loaded->settings.fail_on_init_error);
+  EXPECT_EQ(load_flags({"--profile=nested-host", "--nested-exposure=all"})
+                ->settings.sharing.usual_exposure,
+            Exposure::kAll);
+}
+
+TEST(NestedHostProfile, HandsOffReplicasToo) {
+  const auto loaded = load_flags(
+      {"--profile=nested-host", "--gpu-duplication-factor=4", "--nested-exposure=granted"});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  ResourcePolicy shared = shared_gpu(4, Dialect::kNestedHost);
+  shared.terms.exposure = Exposure::kGranted;
+  EXPECT_THAT(loaded->settings.sharing.policies, ElementsAre(shared));
+}
+
+TEST(NestedExposure, IsPointedOutWhereNobodyUsesIt) {
+  EXPECT_THAT(load_flags({"--nested-exposure=all"})->notices,
+              ElementsAre(AllOf(HasSubstr("nested-exposure"), HasSubstr("without effect"))));
+}
+
+TEST(NestedGuestProfile, OffersWhatTheHostGrantedAndWaitsForIt) {
+  const auto loaded = load_flags({"--profile=nested-guest"});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  Settings expected = default_settings();
+  expected.nested.guest = true;
+  expected.fail_on_init_error = false;
+  EXPECT_EQ(loaded->settings, expected);
+}
+
+TEST(NestedGuest, GoesWithEveryOtherProfile) {
+  for (const char* profile : {"nvidia", "deepomatic", "gcp", "gpushare", "nested-host"}) {
+    const std::string flag = std::string("--profile=") + profile;
+    const auto alone = load_flags({flag});
+    const auto nested = load_flags({flag, "--nested-guest"});
+    ASSERT_TRUE(alone && nested) << problem_of(nested);
+    Settings expected = alone->settings;
+    expected.nested.guest = true;
+    EXPECT_EQ(nested->settings, expected) << profile;
+  }
+}
+
 }  // namespace
 }  // namespace tranche

@@ -110,6 +110,9 @@ constexpr KeySpec kStructure[] = {
     {.path = "imex", .kind = kSection, .help = "IMEX channels for containers."},
     {.path = "tranche", .kind = kSection, .help = "Settings that NVIDIA's plugin does not have."},
     {.path = "tranche.mps", .kind = kSection, .help = "How containers reach MPS."},
+    {.path = "tranche.nested",
+     .kind = kSection,
+     .help = "Clusters whose nodes are pods of this one, or of which this is a pod."},
     {.path = "tranche.policies",
      .kind = kRows,
      .help = "Which devices are offered how: a device is offered by each row that it fits. Those "
@@ -167,8 +170,13 @@ constexpr KeySpec kStructure[] = {
      .help = "Whether a container that asks for more than one share is refused."},
     {.path = "tranche.policies[].dialect",
      .fallback = "nvidia",
-     .help = "Whose variables and mounts a container gets: nvidia, deepomatic, gcp or gpushare "
-             "(for memory only)."},
+     .help = "Whose variables and mounts a container gets: nvidia, deepomatic, gcp, gpushare (for "
+             "memory only), or nested-host for pods that are themselves nodes."},
+    {.path = "tranche.policies[].exposure",
+     .fallback = "envvar",
+     .help = "What a node pod sees of GPUs that it was not granted. envvar: NVIDIA_VISIBLE_DEVICES "
+             "lists all GPUs of the node. all: device nodes, mounts and CDI names are of all, too. "
+             "granted: nothing of the others. For nested-host."},
     {.path = "tranche.policies[].enforcement",
      .fallback = "auto",
      .help = "What must hold a container to its share: driver, mps-exclusive, mps or none. Where "

@@ -13,6 +13,7 @@
 #include "inventory/health_options.h"
 #include "kubelet/options.h"
 #include "mps/options.h"
+#include "nested/options.h"
 #include "nvml/options.h"
 #include "sharing/policy.h"
 
@@ -34,6 +35,7 @@ struct Settings {
   CdiOptions cdi;
   KubeletOptions kubelet;
   MpsOptions mps;
+  NestedOptions nested;
 
   bool operator==(const Settings&) const = default;
 };

@@ -16,20 +16,25 @@ inline constexpr FlagSpec kSharingFlags[] = {
      .group = FlagGroup::kSharing,
      .fallback = "nvidia",
      .fallback_note = "nvidia, or that of the system whose program name this is called by",
-     .allowed = "nvidia,deepomatic,gcp,gpushare",
+     .allowed = "nvidia,deepomatic,gcp,gpushare,nested-host,nested-guest",
      .complaint = "unknown profile: ",
-     .help = "Whose place this program takes: a set of defaults, each of which can be given "
-             "otherwise. nvidia: NVIDIA's device plugin. deepomatic: every GPU as so many "
-             "deepomatic.com/shared-gpu. gcp: Google's, nvidia.com/gpu without NVIDIA's runtime. "
-             "gpushare: GPU memory as aliyun.com/gpu-mem. tranche.policies in the file takes the "
-             "place of what a profile offers."},
+     .help =
+         "Whose place this program takes: a set of defaults, each of which can be given "
+         "otherwise. nvidia: NVIDIA's device plugin. deepomatic: every GPU as so many "
+         "deepomatic.com/shared-gpu. gcp: Google's, nvidia.com/gpu without NVIDIA's runtime. "
+         "gpushare: GPU memory as aliyun.com/gpu-mem. nested-host: as nvidia, for pods that are "
+         "themselves nodes: they see all GPUs and are told which are theirs. nested-guest: as "
+         "nvidia, in such a node, with the granted GPUs alone. tranche.policies in the file takes "
+         "the "
+         "place of what a profile offers."},
     {.name = "gpu-duplication-factor",
      .environment = {"GPU_DUPLICATION_FACTOR", "DP_NUMBER_CONTAINERS_PER_GPU"},
      .type = ValueType::kNumber,
      .group = FlagGroup::kSharing,
      .fallback = "100",
      .help = "How often each GPU is offered as deepomatic.com/shared-gpu: 1 to 1000000. For the "
-             "profile deepomatic; with nvidia, it asks for these replicas."},
+             "profile deepomatic; with nvidia, nested-host and nested-guest, it asks for these "
+             "replicas."},
     {.name = "memory-unit",
      .environment = {"MEMORY_UNIT"},
      .group = FlagGroup::kSharing,

@@ -33,7 +33,13 @@ std::span<const Word<ShownSize>> offer_words() {
 
 std::span<const Word<Dialect>> dialect_words() {
   using enum Dialect;
-  static const auto words = words_for<Dialect>(kNvidia, kDeepomatic, kGcp, kGpushare);
+  static const auto words = words_for<Dialect>(kNvidia, kDeepomatic, kGcp, kGpushare, kNestedHost);
+  return words;
+}
+
+std::span<const Word<Exposure>> exposure_words() {
+  using enum Exposure;
+  static const auto words = words_for<Exposure>(kEnvvar, kAll, kGranted);
   return words;
 }
 

@@ -25,6 +25,7 @@ std::span<const Word<ShareForm>> share_words();
 std::span<const Word<SharePlacement>> placement_words();
 std::span<const Word<ShownSize>> offer_words();
 std::span<const Word<Dialect>> dialect_words();
+std::span<const Word<Exposure>> exposure_words();
 // Empty: auto.
 std::span<const Word<std::optional<Rung>>> enforcement_words();
 std::span<const Word<MpsDaemons>> mps_daemons_words();

@@ -22,4 +22,8 @@ Result<ContainerGrant> node_grant(const GrantRequest& request);
 // As NVIDIA's, and what a program of GPUShare's users reads of its share.
 Result<ContainerGrant> gpushare_grant(const GrantRequest& request);
 
+// For a container that is itself a node of a nested cluster: as NVIDIA's, but it
+// may see all GPUs of the node, and is told which are its own.
+Result<ContainerGrant> nested_host_grant(const GrantRequest& request);
+
 }  // namespace tranche

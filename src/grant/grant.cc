@@ -14,6 +14,7 @@ Result<ContainerGrant> in_its_dialect(const GrantRequest& request) {
     case Dialect::kDeepomatic:
     case Dialect::kGcp: return node_grant(request);
     case Dialect::kGpushare: return gpushare_grant(request);
+    case Dialect::kNestedHost: return nested_host_grant(request);
   }
   return nvidia_grant(request);
 }

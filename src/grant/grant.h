@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "grant/node_facts.h"
 #include "grant/options.h"
+#include "nested/nested_grant.h"
 #include "sharing/catalog.h"
 
 namespace tranche {
@@ -35,6 +37,9 @@ struct ContainerGrant {
   std::vector<GrantedNode> nodes;
   std::map<std::string, std::string> annotations;
   std::vector<std::string> cdi_devices;  // "vendor/class=device"
+  // What is to be written down for a container that is itself a node; mounts of
+  // it are added once it is.
+  std::optional<NestedGrant> nested;
 
   bool operator==(const ContainerGrant&) const = default;
 };

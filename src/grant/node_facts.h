@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "sharing/catalog.h"
+
 namespace tranche {
 
 // How a container on one device reaches the MPS daemon of that device.
@@ -45,6 +47,9 @@ struct NodeFacts {
   // or indexes, "gds" to "all". A class that is not here has no specification.
   std::map<std::string, std::set<std::string>> cdi;
   std::string cdi_problem;  // why specifications are not current; empty: they are
+
+  // All that the node has, for those who are told of all (nested clusters).
+  std::vector<OfferedDevice> devices;
 
   std::map<std::string, MpsWiring> mps;  // by the device's uuid
   // The driver can hold a cgroup to a limit of memory (r615 and newer).

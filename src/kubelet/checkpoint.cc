@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/checkpoint.h"
 
+#include <absl/strings/escaping.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "deviceplugin_v1beta1.pb.h"
 
 namespace tranche {
 namespace {
@@ -30,9 +33,14 @@ constexpr std::size_t kDeepest = 32;
 // Kubernetes before 1.20 had "DeviceIDs": ["id", …].
 class CheckpointReader : public nlohmann::json_sax<Json> {
  public:
-  explicit CheckpointReader(const std::set<std::string>& resources) : resources_(resources) {}
+  // `wants_answers`: and what plugins answered for them.
+  CheckpointReader(const std::set<std::string>& resources, bool wants_answers)
+      : resources_(resources), wants_answers_(wants_answers) {}
 
-  Result<std::vector<Holding>> result() && {
+  // Of the entries read, in base64; only after a result without an error.
+  const std::vector<std::string>& answers() const { return answers_; }
+
+  Result<std::vector<Holding>> result() {
     if (!problem_.empty()) return Error{ErrorCode::kInvalidArgument, problem_};
     if (!has_entries_) {
       return Error{ErrorCode::kInvalidArgument, "it has no list Data.PodDeviceEntries"};
@@ -62,7 +70,11 @@ class CheckpointReader : public nlohmann::json_sax<Json> {
     }
     const std::string& key = path_.back();
     if (key == "DeviceIDs") return wrong("DeviceIDs is not a list");
-    if (std::string* field = field_of(key)) *field = std::move(value);
+    if (key == "AllocResp" && wants_answers_) {
+      answers_.push_back(std::move(value));
+    } else if (std::string* field = field_of(key)) {
+      *field = std::move(value);
+    }
     return true;
   }
 
@@ -157,6 +169,8 @@ class CheckpointReader : public nlohmann::json_sax<Json> {
   }
 
   const std::set<std::string>& resources_;
+  const bool wants_answers_;
+  std::vector<std::string> answers_;
   std::vector<std::string> path_;  // the key in each open object, kList in each open list
   Holding entry_;
   bool has_entries_ = false;
@@ -164,17 +178,49 @@ class CheckpointReader : public nlohmann::json_sax<Json> {
   std::vector<Holding> holdings_;
 };
 
-}  // namespace
-
-Result<std::vector<Holding>> parse_checkpoint(std::string_view text,
-                                              const std::set<std::string>& resources) {
-  CheckpointReader reader(resources);
+Result<std::vector<Holding>> read_with(CheckpointReader& reader, std::string_view text) {
   try {
     Json::sax_parse(text.begin(), text.end(), &reader);
   } catch (const nlohmann::json::exception& problem) {
     return Error{ErrorCode::kInvalidArgument, problem.what()};
   }
-  return std::move(reader).result();
+  return reader.result();
+}
+
+}  // namespace
+
+Result<std::vector<Holding>> parse_checkpoint(std::string_view text,
+                                              const std::set<std::string>& resources) {
+  CheckpointReader reader(resources, false);
+  return read_with(reader, text);
+}
+
+Result<std::set<std::string>> parse_checkpoint_mounts(std::string_view text,
+                                                      const std::string& folder) {
+  const std::set<std::string> all;
+  CheckpointReader reader(all, true);
+  if (const auto read = read_with(reader, text); !read) return read.error();
+  std::set<std::string> mounts;
+  for (const std::string& answer : reader.answers()) {
+    std::string bytes;
+    v1beta1::ContainerAllocateResponse response;
+    if (!absl::Base64Unescape(answer, &bytes) || !response.ParseFromString(bytes)) {
+      return Error{ErrorCode::kInvalidArgument, "the answer in an entry is not a plugin's"};
+    }
+    for (const auto& mount : response.mounts()) {
+      if (mount.host_path().starts_with(folder + "/")) mounts.insert(mount.host_path());
+    }
+  }
+  return mounts;
+}
+
+Result<std::set<std::string>> read_checkpoint_mounts(const std::string& path,
+                                                     const std::string& folder) {
+  const Result<std::string> text = read_file(path, kLargestFile);
+  if (!text) return text.error();
+  Result<std::set<std::string>> mounts = parse_checkpoint_mounts(*text, folder);
+  if (!mounts) return mounts.error().in("reading " + path);
+  return mounts;
 }
 
 Result<std::vector<Holding>> read_checkpoint(const std::string& path,

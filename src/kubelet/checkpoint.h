@@ -25,6 +25,13 @@ namespace tranche {
 Result<std::vector<Holding>> parse_checkpoint(std::string_view text,
                                               const std::set<std::string>& resources);
 
+// Paths below `folder`, on the host, that are mounted into containers by what
+// plugins answered for them.
+Result<std::set<std::string>> parse_checkpoint_mounts(std::string_view text,
+                                                      const std::string& folder);
+Result<std::set<std::string>> read_checkpoint_mounts(const std::string& path,
+                                                     const std::string& folder);
+
 // A missing file is kNotFound.
 Result<std::vector<Holding>> read_checkpoint(const std::string& path,
                                              const std::set<std::string>& resources);

@@ -34,12 +34,12 @@ std::string name_in_folder(const std::string& path) {
 
 }  // namespace
 
-PluginHost::PluginHost(KubeletOptions options, const LedgerAccess& ledger, Log& log)
+PluginHost::PluginHost(KubeletOptions options, const NodeAccess& node, Log& log)
     : kubelet_socket_(std::move(options.socket)),
       folder_(kubelet_socket_.empty() ? kDefaultFolder : parent_of(kubelet_socket_)),
       kubelet_name_(name_in_folder(kubelet_socket_)),
       run_(fresh_run()),
-      ledger_(ledger),
+      node_(node),
       log_(log) {
   if (const auto removed = remove_dead_sockets(folder_); removed && !removed->empty()) {
     log_.info("sockets of agents before us removed", {{"names", join(*removed, ",")}});
@@ -73,7 +73,7 @@ void PluginHost::serve(std::vector<Serving> servings) {
         continue;
       }
       auto plugin = std::make_unique<ResourcePlugin>(
-          std::move(serving), ServingPlace{folder_, kubelet_socket_, run_}, ledger_, log_);
+          std::move(serving), ServingPlace{folder_, kubelet_socket_, run_}, node_, log_);
       plugin->start();
       started.push_back(plugin.get());
       plugins_.emplace(name, std::move(plugin));

@@ -16,7 +16,7 @@
 #include "base/directory_watch.h"
 #include "base/log.h"
 #include "base/wake_fd.h"
-#include "kubelet/ledger_access.h"
+#include "kubelet/node_access.h"
 #include "kubelet/options.h"
 #include "kubelet/resource_plugin.h"
 #include "kubelet/serving.h"
@@ -26,7 +26,7 @@ namespace tranche {
 class PluginHost {
  public:
   // The ledger is asked by calls about resources that share their GPUs with others.
-  PluginHost(KubeletOptions options, const LedgerAccess& ledger, Log& log);
+  PluginHost(KubeletOptions options, const NodeAccess& node, Log& log);
   PluginHost(const PluginHost&) = delete;
   PluginHost& operator=(const PluginHost&) = delete;
   ~PluginHost();
@@ -48,7 +48,7 @@ class PluginHost {
   const std::string folder_;
   const std::string kubelet_name_;  // of its socket, in the folder
   const std::string run_;
-  const LedgerAccess ledger_;
+  const NodeAccess node_;
   Log& log_;
   OnChange said_;  // the watching thread's
 

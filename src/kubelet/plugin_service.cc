@@ -76,8 +76,8 @@ std::string told(const std::vector<std::string_view>& ids) {
 }  // namespace
 
 PluginService::PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing,
-                             StreamWatch watch, const LedgerAccess& ledger, Log& log)
-    : serving_(serving), listing_(listing), watch_(std::move(watch)), ledger_(ledger), log_(log) {
+                             StreamWatch watch, const NodeAccess& node, Log& log)
+    : serving_(serving), listing_(listing), watch_(std::move(watch)), node_(node), log_(log) {
   // In place of the generated handler, which would take a message: the way in
   // which generated code itself puts other handlers in.
   MarkMethodStreamed(
@@ -122,7 +122,7 @@ grpc::Status PluginService::GetPreferredAllocation(
     grpc::ServerContext*, const v1beta1::PreferredAllocationRequest* request,
     v1beta1::PreferredAllocationResponse* response) {
   const CallInProgress call(allocating_);
-  const CallGate::Call open(ledger_.gate);
+  const CallGate::Call open(node_.gate);
   const auto serving = serving_.get().value;
   for (const auto& container : request->container_requests()) {
     const Wish wish{views(container.available_deviceids()),
@@ -142,7 +142,7 @@ grpc::Status PluginService::GetPreferredAllocation(
 grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
                                      v1beta1::AllocateResponse* response) {
   const CallInProgress call(allocating_);
-  const CallGate::Call open(ledger_.gate);
+  const CallGate::Call open(node_.gate);
   const auto serving = serving_.get().value;
   for (const auto& container : request->container_requests()) {
     const std::vector<std::string_view> ids = views(container.devices_ids());
@@ -167,7 +167,7 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
 // What may be given now, by all that is held; `free` is so for the kubelet.
 OfferRoom PluginService::room(const Serving& serving,
                               const std::vector<std::string_view>& free) const {
-  const auto ledger = serving.counted_against ? ledger_.book.get() : nullptr;
+  const auto ledger = serving.counted_against ? node_.book.get() : nullptr;
   if (!ledger) return empty_room(serving.offer);
   return Coverage(*serving.counted_against, *ledger).room(serving.offer, free);
 }
@@ -176,17 +176,40 @@ OfferRoom PluginService::room(const Serving& serving,
 Result<ContainerGrant> PluginService::allocate(const Serving& serving,
                                                const std::vector<std::string_view>& ids) {
   const OfferRoom left = room(serving, {});
-  const OfferRoom* known = serving.counted_against && ledger_.book.get() ? &left : nullptr;
+  const OfferRoom* known = serving.counted_against && node_.book.get() ? &left : nullptr;
   if (Status fitting = fits(serving.offer, known, ids); !fitting) return fitting.error();
   Result<ContainerGrant> granted = grant(serving.offer, serving.grant, serving.facts, ids);
-  if (!granted || !serving.counted_against) return granted;
-  if (Status free = check_holders(serving, ids); !free) return free.error();
-  const Status written = ledger_.book.grant(
+  if (!granted) return granted;
+  const Result<std::string> handed_off = hand_off(*granted);
+  if (!handed_off) return handed_off.error();
+  if (Status written = write_down(serving, ids); !written) {
+    node_.handed_off.withdraw(*handed_off);
+    return written.error();
+  }
+  return granted;
+}
+
+// For a container that is itself a node: the files are there before its first
+// process. Returns their id.
+Result<std::string> PluginService::hand_off(ContainerGrant& granted) const {
+  if (!granted.nested) return std::string();
+  const Result<HandedOffPaths> paths =
+      node_.handed_off.issue(*granted.nested, std::chrono::steady_clock::now());
+  if (!paths) return paths.error();
+  granted.mounts.push_back({std::string(kGpuEnvFile), paths->gpu_env, false});
+  granted.mounts.push_back({grant_folder(granted.nested->resource), paths->folder, true});
+  return paths->id;
+}
+
+// In the ledger, if nobody holds any of it.
+Status PluginService::write_down(const Serving& serving,
+                                 const std::vector<std::string_view>& ids) const {
+  if (!serving.counted_against) return Done{};
+  if (Status free = check_holders(serving, ids); !free) return free;
+  return node_.book.grant(
       serving.offer.name.text, ids, serving.needs_ledger, [&](const Ledger& ledger) {
         return Coverage(*serving.counted_against, ledger).admits(serving.offer, ids);
       });
-  if (!written) return written.error();
-  return granted;
 }
 
 // A List that comes while a pod is admitted can make the kubelet give ids away
@@ -195,7 +218,7 @@ Result<ContainerGrant> PluginService::allocate(const Serving& serving,
 // where it does not answer the kubelet's word stands.
 Status PluginService::check_holders(const Serving& serving,
                                     const std::vector<std::string_view>& ids) const {
-  const auto ledger = ledger_.book.get();
+  const auto ledger = node_.book.get();
   if (!ledger) return Done{};
   const std::string& resource = serving.offer.name.text;
   const std::unordered_set<std::string_view> asked(ids.begin(), ids.end());
@@ -207,8 +230,7 @@ Status PluginService::check_holders(const Serving& serving,
   for (const Holding& holding : ledger->holdings) {
     const std::string* share = holding.holder.pod.empty() ? nullptr : first_asked(holding);
     if (share == nullptr) continue;
-    const auto still =
-        ledger_.pods.get(holding.holder.pod_namespace, holding.holder.pod, {resource});
+    const auto still = node_.pods.get(holding.holder.pod_namespace, holding.holder.pod, {resource});
     if (!still) continue;
     const bool has_it = std::ranges::any_of(
         *still, [&](const Holding& now) { return std::ranges::binary_search(now.shares, *share); });

@@ -19,7 +19,7 @@
 #include "deviceplugin_v1beta1.grpc.pb.h"
 #include "grant/grant.h"
 #include "kubelet/device_list.h"
-#include "kubelet/ledger_access.h"
+#include "kubelet/node_access.h"
 #include "kubelet/serving.h"
 
 namespace tranche {
@@ -51,7 +51,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   };
 
   PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing, StreamWatch watch,
-                const LedgerAccess& ledger, Log& log);
+                const NodeAccess& node, Log& log);
 
   CallCounts counts() const;
   // Whether a call about shares is being answered right now.
@@ -77,6 +77,8 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   OfferRoom room(const Serving& serving, const std::vector<std::string_view>& free) const;
   Status check_holders(const Serving& serving, const std::vector<std::string_view>& ids) const;
   Result<ContainerGrant> allocate(const Serving& serving, const std::vector<std::string_view>& ids);
+  Result<std::string> hand_off(ContainerGrant& granted) const;
+  Status write_down(const Serving& serving, const std::vector<std::string_view>& ids) const;
   void note_refusal(const Serving& serving, const std::vector<std::string_view>& ids,
                     const std::string& reason);
   grpc::Status list_and_watch(grpc::ServerContext& context, ListStream& stream);
@@ -85,7 +87,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   const Latest<Serving>& serving_;
   const Latest<Listing>& listing_;
   const StreamWatch watch_;
-  const LedgerAccess ledger_;
+  const NodeAccess node_;
   Log& log_;
   std::atomic<int> allocating_{0};
   std::atomic<std::uint64_t> granted_{0};

@@ -46,7 +46,7 @@ std::unique_ptr<grpc::Server> listen_on(const std::string& path, grpc::Service& 
 
 }  // namespace
 
-ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const LedgerAccess& ledger,
+ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const NodeAccess& node,
                                Log& log)
     : name_(serving.offer.name),
       folder_(std::move(place.folder)),
@@ -71,7 +71,7 @@ ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const Ledger
                                        sent_version_ = std::max(sent_version_, version);
                                        changed_.notify_all();
                                      }},
-      ledger, log_);
+      node, log_);
   serve(std::move(serving));
 }
 

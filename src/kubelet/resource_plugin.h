@@ -44,7 +44,7 @@ struct ServingPlace {
 class ResourcePlugin {
  public:
   // Serving begins with start().
-  ResourcePlugin(Serving serving, ServingPlace place, const LedgerAccess& ledger, Log& log);
+  ResourcePlugin(Serving serving, ServingPlace place, const NodeAccess& node, Log& log);
   ResourcePlugin(const ResourcePlugin&) = delete;
   ResourcePlugin& operator=(const ResourcePlugin&) = delete;
   // Ends streams, server and thread; the socket is removed.

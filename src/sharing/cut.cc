@@ -88,14 +88,28 @@ class Cutting {
     }
     device.share_bytes = device.memory_bytes;
     if (row.terms.form == ShareForm::kReplicas) {
-      device.replicas = row.replicas;
       device.share_bytes = row.replica_memory.value_or(0);
+      device.replicas = replicas_that_fit(device, row);
+      if (*device.replicas == 0) {
+        return withhold(device, row.resource, "it has less memory than one of its replicas covers");
+      }
     }
     Made& made = made_[row.resource];
     made.offer.name = row.resource;
     made.offer.terms = row.terms;
     made.unit = row.unit;
     made.offer.devices.push_back(std::move(device));
+  }
+
+  // What replicas say that they cover must be there.
+  unsigned replicas_that_fit(const OfferedDevice& device, const ResourcePolicy& row) {
+    if (device.share_bytes == 0 || device.memory_bytes == 0) return row.replicas;
+    const std::uint64_t most = device.memory_bytes / device.share_bytes;
+    if (most >= row.replicas) return row.replicas;
+    cuts_.notes.push_back("tranche.policies: " + row.resource.text + ": " +
+                          std::to_string(row.replicas) + " replicas do not fit the memory of " +
+                          device.uuid + "; " + std::to_string(most) + " are offered");
+    return static_cast<unsigned>(most);
   }
 
   void finish_units(Made& made) {

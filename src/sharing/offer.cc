@@ -87,7 +87,7 @@ class Offering {
 
   void add_gpu(const Gpu& gpu) {
     if (cuts_.taken.contains(gpu.uuid.text)) return;
-    if (policy_.mig == MigStrategy::kNone && is_cut(gpu)) {
+    if (policy_.mig == MigStrategy::kNone && (is_cut(gpu) || gpu.only_slices)) {
       withhold_other_slices(gpu);
     } else if (policy_.mig == MigStrategy::kNone || !gpu.mig_enabled) {
       offers_[gpu_name(policy_, gpu)].push_back(whole(gpu));
@@ -124,7 +124,9 @@ class Offering {
     const bool replicated = offer.is_replicated();
     Terms terms{.form = replicated ? ShareForm::kReplicas : ShareForm::kWhole,
                 .placement = policy_.replica_placement,
-                .one_share_only = policy_.fail_requests_greater_than_one && replicated};
+                .one_share_only = policy_.fail_requests_greater_than_one && replicated,
+                .dialect = policy_.usual_dialect,
+                .exposure = policy_.usual_exposure};
     if (replicated && policy_.replicas_use_mps) terms.demanded = Rung::kMps;
     return terms;
   }
@@ -229,6 +231,17 @@ Catalog offer(const Inventory& inventory, const SharingPolicy& policy) {
     }
   }
   return std::move(offering).finish();
+}
+
+std::vector<OfferedDevice> node_devices(const Inventory& inventory) {
+  std::vector<OfferedDevice> devices;
+  for (const Gpu& gpu : inventory.gpus) {
+    if (gpu.lost) continue;
+    if (!gpu.mig_enabled || gpu.mig.empty()) devices.push_back(whole(gpu));
+    if (!gpu.mig_enabled) continue;
+    for (const MigDevice& mig : gpu.mig) devices.push_back(slice(gpu, mig));
+  }
+  return devices;
 }
 
 }  // namespace tranche

@@ -12,4 +12,8 @@ namespace tranche {
 
 Catalog offer(const Inventory& inventory, const SharingPolicy& policy);
 
+// Every device that the driver has now, offered or not: MIG devices in the
+// place of a GPU that is cut into them. By GPU index, then MIG index.
+std::vector<OfferedDevice> node_devices(const Inventory& inventory);
+
 }  // namespace tranche

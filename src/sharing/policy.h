@@ -110,6 +110,9 @@ struct SharingPolicy {
   // no more of the GPU for it.
   bool fail_requests_greater_than_one = false;
   std::vector<Exclusion> excluded;
+  // Of all that no row of `policies` offers.
+  Dialect usual_dialect = Dialect::kNvidia;
+  Exposure usual_exposure = Exposure::kEnvvar;
 
   bool operator==(const SharingPolicy&) const = default;
 };

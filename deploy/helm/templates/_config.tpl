@@ -46,6 +46,19 @@
 {{- $kubelet := $byGoogle | ternary "/device-plugin" "/var/lib/kubelet/device-plugins" -}}
 {{- $daemons := include "tranche.mpsDaemons" (dict "values" .Values "file" $file) -}}
 {{- $ownDaemons := has $daemons (list "per-gpu" "per-node") -}}
+{{- $folder := .Values.kubeletSocket | default (printf "%s/kubelet.sock" (.Values.pluginDirectory | default $kubelet)) | dir -}}
+{{- $onHost := printf "%s/device-plugins" (.Values.kubeletRootDir | trimSuffix "/") -}}
+{{- $hostsNodes := eq $profile "nested-host" -}}
+{{- range $own.policies -}}
+{{- if eq (toString .dialect) "nested-host" -}}{{- $hostsNodes = true -}}{{- end -}}
+{{- end -}}
+{{- /* What is mounted into node pods has the same path on the host as here. */ -}}
+{{- $nestedDir := .Values.nested.dir | default ($own.nested).directory -}}
+{{- if and $hostsNodes (not $nestedDir) (not .Values.stateDir) (ne $folder $onHost) -}}
+{{- $nestedDir = printf "%s/tranche/nested" $onHost -}}
+{{- end -}}
+{{- $guest := .Values.nested.guest -}}
+{{- if kindIs "invalid" $guest -}}{{- $guest = ($own.nested).guest | default (eq $profile "nested-guest") -}}{{- end -}}
 cdi: {{ $cdi }}
 cdiDir: {{ .Values.cdi.dir | default "/var/run/cdi" | quote }}
 {{- if and (ne $place "/") (or $driverRoot $cdi .Values.privileged $ownDaemons) }}
@@ -54,7 +67,10 @@ driverRoot: {{ $driverRoot | default "/" | quote }}
 driverRootPlace: {{ $place | quote }}
 hostPath: {{ .Values.hostPath | default $own.hostPath | default ($byGoogle | ternary "/home/kubernetes/bin/nvidia" "") | quote }}
 mig: {{ or (ne $mig "none") (not (empty $hidden)) }}
-kubeletFolder: {{ .Values.kubeletSocket | default (printf "%s/kubelet.sock" (.Values.pluginDirectory | default $kubelet)) | dir | quote }}
+kubeletFolder: {{ $folder | quote }}
+nestedDir: {{ $nestedDir | default "" | quote }}
+hostGrants: {{ $guest | ternary (.Values.nested.hostGrants | default ($own.nested).hostGrants | default "/gpu-grants") "" | quote }}
+gpuEnv: {{ $guest | ternary (.Values.nested.gpuEnv | default ($own.nested).gpuEnv | default "/gpu.env") "" | quote }}
 podResourcesFolder: {{ .Values.podResourcesSocket | default "/var/lib/kubelet/pod-resources/kubelet.sock" | dir | quote }}
 mpsDir: {{ $ownDaemons | ternary (.Values.mps.dir | default ($own.mps).directory | default "/run/tranche/mps") "" | quote }}
 mpsRoot: {{ eq $daemons "nvidia" | ternary (.Values.mps.root | default $flags.mpsRoot) "" | quote }}

@@ -35,6 +35,7 @@
 {{- if include "tranche.configMapName" . -}}
 {{- $configFile = printf "/etc/tranche/%s" (include "tranche.configKey" .) -}}
 {{- end -}}
+{{- $facts := include "tranche.facts" . | fromYaml -}}
 {{- $variables := list
   (list "CONFIG_FILE" $configFile)
   (list "MIG_STRATEGY" $v.migStrategy)
@@ -49,6 +50,11 @@
   (list "MPS_DIR" $v.mps.dir)
   (list "MPS_SHARED_MEMORY" $v.mps.sharedMemory)
   (list "MPS_ROOT" $v.mps.root)
+  (list "NESTED_EXPOSURE" $v.nested.exposure)
+  (list "NESTED_DIR" $facts.nestedDir)
+  (list "NESTED_GUEST" $v.nested.guest)
+  (list "HOST_GRANTS" $v.nested.hostGrants)
+  (list "GPU_ENV" $v.nested.gpuEnv)
   (list "DEVICE_LIST_STRATEGY" $v.deviceListStrategy)
   (list "DEVICE_ID_STRATEGY" $v.deviceIDStrategy)
   (list "PASS_DEVICE_SPECS" $specs)

@@ -36,6 +36,18 @@ seccompProfile:
 - name: mps
   mountPath: {{ . }}
 {{- end }}
+{{- with $facts.nestedDir }}
+- name: nested
+  mountPath: {{ . }}
+{{- end }}
+{{- if $facts.hostGrants }}
+- name: host-grants
+  mountPath: {{ $facts.hostGrants }}
+  readOnly: true
+- name: gpu-env
+  mountPath: {{ $facts.gpuEnv }}
+  readOnly: true
+{{- end }}
 {{- /* Where NVIDIA's chart has it. */}}
 {{- if $facts.mpsRoot }}
 - name: mps-root
@@ -94,6 +106,23 @@ seccompProfile:
   hostPath:
     path: {{ . }}
     type: DirectoryOrCreate
+{{- end }}
+{{- with $facts.nestedDir }}
+- name: nested
+  hostPath:
+    path: {{ . }}
+    type: DirectoryOrCreate
+{{- end }}
+{{- /* Made where they are missing, so that the agent can wait for what comes. */}}
+{{- if $facts.hostGrants }}
+- name: host-grants
+  hostPath:
+    path: {{ $facts.hostGrants }}
+    type: DirectoryOrCreate
+- name: gpu-env
+  hostPath:
+    path: {{ $facts.gpuEnv }}
+    type: FileOrCreate
 {{- end }}
 {{- with $facts.mpsRoot }}
 - name: mps-root

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the calls about all resources share: the node's ledger, the gate that
-// tells when the kubelet may be asked, and the kubelet's answer to who still
-// holds what.
+// tells when the kubelet may be asked, the kubelet's answer to who still holds
+// what, and the files for containers that are themselves nodes.
 #pragma once
 
 #include "kubelet/call_gate.h"
 #include "kubelet/ledger_book.h"
 #include "kubelet/pod_resources_client.h"
+#include "nested/handed_off.h"
 
 namespace tranche {
 
-struct LedgerAccess {
+struct NodeAccess {
   LedgerBook& book;
   CallGate& gate;
   const PodResourcesClient& pods;
+  HandedOff& handed_off;
 };
 
 }  // namespace tranche
