@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A one-node Kubernetes: up, down, and something run inside."""
-import ctypes
 import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 
-from . import certificates, cgroups, configuration, images, nvidia
+from . import certificates, cgroups, configuration, images, network, nvidia
 from .api import Api, ApiError
-from .layout import CONTAINERD_SOCKET, NODE_NAME, Layout
+from .layout import CONTAINERD_SOCKET, Layout
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "programs" / "build"
@@ -52,8 +52,13 @@ def until(condition, what, patience=PATIENCE):
 
 
 class Cluster:
-    def __init__(self, state, programs=None):
-        self.layout = Layout(pathlib.Path(state).resolve())
+    """Its node is in namespaces of its own on this machine."""
+    namespaces = ("--mount", "--net", "--pid")  # what a command on the node enters
+    entry = ()  # and the words before the command, when it is in them
+
+    def __init__(self, state, programs=None, place=None):
+        state = pathlib.Path(state).resolve()
+        self.layout = Layout(state, place) if place else Layout.read(state)
         self.programs = programs
         self.api = None
 
@@ -68,8 +73,6 @@ class Cluster:
         certificates.make(self.layout)
         configuration.write(self.layout, self.programs, kubelet_changes or {}, default_runtime)
         images.make(self.layout, self.programs)
-        cgroups.make(self.layout.cgroup)
-        self._save_sysctls()
         self._start_node()
         try:
             self._boot()
@@ -78,7 +81,8 @@ class Cluster:
         return self
 
     def _start_node(self):
-        self.layout.pid_file.unlink(missing_ok=True)
+        cgroups.make(self.layout.cgroup)
+        self._save_sysctls()
         with open(self.layout.logs / "node.log", "ab") as log:
             # It outlives us: `up` and `down` are separate commands.
             subprocess.Popen(
@@ -109,16 +113,18 @@ class Cluster:
         """Ends everything. Without purge the disk stays, as after a loss of power."""
         if not self.layout.marker.exists():
             raise ClusterError(f"there is no cluster in {self.layout.state}")
+        self._end_node()
+        self.layout.control_socket.unlink(missing_ok=True)
+        if purge:
+            shutil.rmtree(self.layout.state, ignore_errors=False)
+
+    def _end_node(self):
         pid = self.pid()
         if pid:
             os.kill(pid, signal.SIGKILL)
             until(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of process {pid}", 30)
-        self.layout.pid_file.unlink(missing_ok=True)
-        self.layout.control_socket.unlink(missing_ok=True)
         cgroups.remove(self.layout.cgroup)
         self._restore_sysctls()
-        if purge:
-            shutil.rmtree(self.layout.state, ignore_errors=False)
 
     def _save_sysctls(self):
         file = self.layout.etc / "sysctls.json"
@@ -139,28 +145,33 @@ class Cluster:
     # The node.
 
     def pid(self):
-        """Of the node's pid 1, or None."""
-        try:
-            pid = int(self.layout.pid_file.read_text())
-            command = pathlib.Path(f"/proc/{pid}/cmdline").read_text()
-        except (FileNotFoundError, ProcessLookupError, ValueError):
-            return None
-        return pid if str(self.layout.state) in command else None
+        """Of the node's pid 1, as this machine counts, or None. It listens on the control
+        socket, and the kernel says who does, whatever namespaces are in between."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            try:
+                connection.connect(str(self.layout.control_socket))
+            except (FileNotFoundError, ConnectionRefusedError):
+                return None
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return struct.unpack("3i", peer)[0]
 
     def connect(self):
-        """Puts this thread, and those it starts, into the node's network, and makes a client."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        with open(f"/proc/{self.pid()}/ns/net", "rb") as namespace:
-            if libc.setns(namespace.fileno(), 0) != 0:
-                raise OSError(ctypes.get_errno(), "entering the node's network")
+        """Makes a client of the API server."""
         self.programs = self.programs or json.loads(self.layout.programs_file.read_text())
-        self.api = Api(self.layout)
+        self.api = Api(self.layout, self.open_socket)
         return self
+
+    def open_socket(self, address, port, timeout):
+        """A connection from within the node's network."""
+        pid = self.pid()
+        if not pid:
+            raise ConnectionRefusedError(f"there is no node in {self.layout.state}")
+        return network.open_socket(pid, address, port, timeout)
 
     def command_inside(self, *words):
         """The command line that runs `words` on the node."""
         path = ":".join([*self.programs.values(), "/usr/sbin:/usr/bin:/sbin:/bin"])
-        return ["nsenter", "--target", str(self.pid()), "--mount", "--net", "--pid", "--",
+        return ["nsenter", "--target", str(self.pid()), *self.namespaces, "--", *self.entry,
                 "/usr/bin/env", f"PATH={path}", f"KUBECONFIG={self.layout.kubeconfig('admin')}",
                 f"CONTAINERD_ADDRESS={CONTAINERD_SOCKET}", "CONTAINERD_NAMESPACE=k8s.io", *map(str, words)]
 
@@ -208,7 +219,7 @@ class Cluster:
     def until_answers(self, address, port, what):
         def answers():
             try:
-                socket.create_connection((address, port), timeout=1).close()
+                self.open_socket(address, port, 1).close()
                 return True
             except OSError:
                 return False
@@ -222,7 +233,7 @@ class Cluster:
 
     def node_is_ready(self):
         try:
-            node = self.api.get(f"/api/v1/nodes/{NODE_NAME}")
+            node = self.api.get(f"/api/v1/nodes/{self.layout.place.node_name}")
         except (OSError, ApiError):
             return False
         return any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
