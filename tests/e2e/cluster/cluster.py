@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A one-node Kubernetes: up, down, and something run inside."""
+import datetime
 import json
 import os
 import pathlib
@@ -51,6 +52,11 @@ def until(condition, what, patience=PATIENCE):
         time.sleep(0.02)
 
 
+def seconds(text):
+    """Of a time as the API has it."""
+    return datetime.datetime.fromisoformat(text).timestamp()
+
+
 class Cluster:
     """Its node is in namespaces of its own on this machine."""
     namespaces = ("--mount", "--net", "--pid")  # what a command on the node enters
@@ -75,7 +81,7 @@ class Cluster:
         images.make(self.layout, self.programs)
         self._start_node()
         try:
-            self._boot()
+            self.boot()
         except ClusterError as error:
             raise ClusterError(f"{error}. The logs are in {self.layout.logs}") from error
         return self
@@ -91,7 +97,8 @@ class Cluster:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         until(self.pid, "the node's first process", 10)
 
-    def _boot(self):
+    def boot(self):
+        """Starts all daemons of a node whose first process runs."""
         self.start("etcd")
         self.start("containerd")
         self.connect()
@@ -101,9 +108,11 @@ class Cluster:
         for archive in sorted(self.layout.images.glob("*.tar")):
             self.import_image(archive)
         until(self.api_is_ready, "kube-apiserver")
+        began = time.time()
         for name in ("kubelet", "kube-controller-manager", "kube-scheduler"):
             self.start(name)
-        until(self.node_is_ready, "the node's condition Ready")
+        # A disk that was kept says that the node is ready: the last kubelet's word.
+        until(lambda: self.node_is_ready(since=began), "the node's condition Ready")
         until(self.has_service_account, "the default service account (kube-controller-manager)")
         self.until_answers("127.0.0.1", 10259, "kube-scheduler")
         if "nvidia" in self.programs:
@@ -119,10 +128,7 @@ class Cluster:
             shutil.rmtree(self.layout.state, ignore_errors=False)
 
     def _end_node(self):
-        pid = self.pid()
-        if pid:
-            os.kill(pid, signal.SIGKILL)
-            until(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of process {pid}", 30)
+        self.kill_node()
         cgroups.remove(self.layout.cgroup)
         self._restore_sysctls()
 
@@ -143,6 +149,13 @@ class Cluster:
         file.unlink()
 
     # The node.
+
+    def kill_node(self):
+        """As a loss of power, and returns when nothing runs on it."""
+        pid = self.pid()
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            until(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of process {pid}", 30)
 
     def pid(self):
         """Of the node's pid 1, as this machine counts, or None. It listens on the control
@@ -191,7 +204,9 @@ class Cluster:
         return pathlib.Path(f"/proc/{self.pid()}/root{path}")
 
     def import_image(self, archive):
-        self.checked("ctr", "images", "import", archive)
+        """Read here: an inner node does not see all files of the machine."""
+        with open(archive, "rb") as opened:
+            self.checked("ctr", "images", "import", "-", stdin=opened)
 
     # Daemons.
 
@@ -231,12 +246,14 @@ class Cluster:
         except (OSError, ApiError):
             return False
 
-    def node_is_ready(self):
+    def node_is_ready(self, since=0):
+        """So the kubelet has said, at that time or later; it tells whole seconds."""
         try:
             node = self.api.get(f"/api/v1/nodes/{self.layout.place.node_name}")
         except (OSError, ApiError):
             return False
-        return any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+        return any(c["type"] == "Ready" and c["status"] == "True" and seconds(c["lastHeartbeatTime"]) >= int(since)
+                   for c in node["status"].get("conditions", []))
 
     def has_service_account(self):
         try:

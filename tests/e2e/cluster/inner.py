@@ -30,28 +30,42 @@ class InnerCluster(Cluster):
     namespaces = (*Cluster.namespaces, "--cgroup")
     entry = ("/bin/sh", "-c", JOIN, "join")
 
-    def __init__(self, outer, name, limits=None, folders=(), changes=None):
-        """limits: what the pod asks for; folders: what it sees besides, at the same paths, and may
-        write to; changes: of the pod's spec."""
+    def __init__(self, outer, name, limits=None, folders=None, changes=None):
+        """limits: what the pod asks for; folders: {folder of the machine that it sees at the same
+        path: whether it may write there}; changes: of the pod's spec."""
         super().__init__(outer.layout.state / "inner" / name, outer.programs, inner_place(name))
         self.outer = outer
         self.name = name
         self.limits = limits or {}
-        self.folders = folders
+        self.folders = folders or {}
         self.changes = changes or {}
 
     def _start_node(self):
         self.outer.api.create(PODS, self.manifest())
-        until(lambda: self.pid() or self._has_failed(), f"the first process of the node pod {self.name}", 60)
+        self.until_node()
 
-    def _has_failed(self):
-        status = self.pod()["status"]
-        if status.get("phase") in ("Failed", "Succeeded"):
-            raise ClusterError(f"the node pod {self.name} is {status['phase']}: {status}\n{self.pod_log()}")
+    def until_node(self):
+        """The node's first process runs."""
+        def runs():
+            return self.pid() or self.pod()["status"].get("phase") in ("Failed", "Succeeded")
+        try:
+            until(runs, "", 60)
+        except ClusterError:
+            pass
+        if not self.pid():
+            raise ClusterError(f"the first process of the node pod {self.name} does not run: "
+                               f"{self.pod()['status']}\n{self.pod_log()}")
 
     def _end_node(self):
         self.outer.api.delete(f"{PODS}/{self.name}")
         until(lambda: not self.pod(), f"the end of the node pod {self.name}", 30)
+
+    def restart_container(self):
+        """Kills the node's first process. The outer kubelet starts the container again, which it
+        does if the pod's restartPolicy is Always, and it boots from the same disk."""
+        self.kill_node()
+        self.until_node()
+        self.boot()
 
     def pod(self):
         """As the outer cluster has it, or None."""
@@ -69,9 +83,7 @@ class InnerCluster(Cluster):
             return f"(no output: {error})"
 
     def manifest(self):
-        readable = outermost([*SYSTEM, HERE.parents[2], sys.prefix, sys.base_prefix, *self.programs.values()])
-        mounts = [*((path, True) for path in readable),
-                  *((str(path), False) for path in (self.layout.state, *self.folders))]
+        mounts = self.mounts()
         return {
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": self.name},
             "spec": {
@@ -83,11 +95,20 @@ class InnerCluster(Cluster):
                                 str(self.layout.state), "pod"],
                     "env": [{"name": "PATH", "value": "/usr/sbin:/usr/bin:/sbin:/bin"}],
                     "resources": {"limits": {key: str(value) for key, value in self.limits.items()}},
-                    "volumeMounts": [{"name": f"folder-{number}", "mountPath": path, "readOnly": read_only}
-                                     for number, (path, read_only) in enumerate(mounts)]}],
+                    "volumeMounts": [{"name": f"folder-{number}", "mountPath": path, "readOnly": not writable}
+                                     for number, (path, writable) in enumerate(mounts.items())]}],
                 "volumes": [{"name": f"folder-{number}", "hostPath": {"path": path}}
-                            for number, (path, _) in enumerate(mounts)],
+                            for number, path in enumerate(mounts)],
                 **self.changes}}
+
+
+    def mounts(self):
+        """{path: whether the pod may write there}"""
+        programs = {pathlib.Path(folder).parent for folder in self.programs.values()}
+        folders = {True: [self.layout.state], False: [*SYSTEM, HERE.parents[2], sys.prefix, sys.base_prefix, *programs]}
+        for folder, writable in self.folders.items():
+            folders[writable].append(folder)
+        return {path: writable for writable, paths in folders.items() for path in outermost(paths)}
 
 
 def outermost(paths):

@@ -21,13 +21,22 @@ class InnerNode(OnCluster):
         """Creates the node pod, for the first time or again with the same disk; returns when the
         inner node is ready."""
         self.cluster.up(self.story.kubelet_changes, self.story.default_runtime)
+        self.mount_driver()
+        return self
+
+    def mount_driver(self):
+        """The same files as on the outer node, at the same place."""
         if self.gpus:
             self.gpus.mount(self.cluster)
-        return self
 
     def down(self):
         """Deletes the node pod, and returns when it is gone. The disk stays."""
         self.cluster.down()
+
+    def restart_container(self):
+        """In the same pod, whose restartPolicy must be Always."""
+        self.cluster.restart_container()
+        self.mount_driver()
 
     def agent(self, *flags):
         """A plugin as a plain process on the inner node."""
@@ -53,7 +62,7 @@ class NestedStory(Story):
     def start_node_pod(self, name="tenant", gpus=2, **options):
         """A node pod with GPUs, and a Kubernetes in it that is ready. `options` are InnerCluster's."""
         limits = {GPU: gpus, **options.pop("limits", {})} if gpus else options.pop("limits", {})
-        folders = [BUILD, *([self.driver.root] if self.driver else []), *options.pop("folders", [])]
+        folders = {BUILD: False, **({self.driver.root: True} if self.driver else {}), **options.pop("folders", {})}
         inner = InnerNode(self, InnerCluster(self.cluster, name, limits, folders, **options), self.driver)
         self.inner_nodes.append(inner)
         return inner.up()

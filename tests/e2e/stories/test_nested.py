@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Kubernetes in a privileged pod of another, and two real kubelets."""
+import os
 import pathlib
+
+from cluster import cgroups
+from cluster.cluster import until
 
 from .nested import NestedStory
 from .pods import pod
@@ -9,17 +13,20 @@ from .story import PODS
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-def processes_of_pod(uid):
-    """Those of its containers, and of all pods inside."""
-    def places(folder):
-        try:
-            return (folder / "cgroup").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            return ""
-    return [folder.name for folder in pathlib.Path("/proc").glob("[0-9]*") if uid in places(folder)]
-
-
 class Nested(NestedStory):
+    def traces_of_pod(self, uid):
+        """Processes, its own and those of all pods inside, and what the outer node has for them."""
+        def is_in_it(process):
+            try:
+                return uid in (process / "cgroup").read_text()
+            except (FileNotFoundError, ProcessLookupError):
+                return False
+        groups = [path for folder in cgroups.folders(self.cluster.layout.cgroup)
+                  for path, _, _ in os.walk(folder) if uid in path]
+        mounts = [line for line in self.cluster.checked("cat", "/proc/self/mountinfo").splitlines() if uid in line]
+        return {"processes": [p.name for p in pathlib.Path("/proc").glob("[0-9]*") if is_in_it(p)],
+                "cgroups": groups, "mounts": mounts}
+
     def test_a_node_pod_that_is_deleted_ends_all_that_is_inside_and_comes_again_with_its_disk(self):
         gpus = self.gpus("dgx-a100")
         self.agent()
@@ -36,11 +43,11 @@ class Nested(NestedStory):
         inner.cluster.api.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap",
                                                "metadata": {"name": "kept"}, "data": {"word": "kept"}})
         uid = self.get("tenant")["metadata"]["uid"]
-        self.assertGreater(len(processes_of_pod(uid)), 10)
+        self.assertGreater(len(self.traces_of_pod(uid)["processes"]), 10)
 
         self.delete_pod("tenant")
         self.assertIsNone(inner.cluster.pid())
-        self.assertEqual(processes_of_pod(uid), [])
+        until(lambda: not any(self.traces_of_pod(uid).values()), f"the end of all of the node pod {uid}", 30)
         self.assertEqual(len(self.run_pod("all", 8).visible()), 8)
         self.delete_pod("all")
 
