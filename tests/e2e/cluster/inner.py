@@ -47,14 +47,14 @@ class InnerCluster(Cluster):
     def until_node(self):
         """The node's first process runs."""
         def runs():
-            return self.pid() or self.pod()["status"].get("phase") in ("Failed", "Succeeded")
+            return self.pid() or self.status().get("phase") in ("Failed", "Succeeded")
         try:
             until(runs, "", 60)
         except ClusterError:
             pass
         if not self.pid():
             raise ClusterError(f"the first process of the node pod {self.name} does not run: "
-                               f"{self.pod()['status']}\n{self.pod_log()}")
+                               f"{self.status()}\n{self.pod_log()}")
 
     def _end_node(self):
         self.outer.api.delete(f"{PODS}/{self.name}")
@@ -75,6 +75,9 @@ class InnerCluster(Cluster):
             if error.status == 404:
                 return None
             raise
+
+    def status(self):
+        return (self.pod() or {}).get("status", {})
 
     def pod_log(self):
         try:

@@ -58,6 +58,19 @@ class Nested(NestedStory):
         self.assertEqual(len(inner.cluster.api.get(PODS)["items"]), 2)
         inner.run_pod("new", 0)
 
+    def test_a_node_pod_whose_container_is_started_again_boots_from_its_disk_with_the_same_gpus(self):
+        self.gpus("dgx-a100")
+        self.agent()
+        self.until_offered(8)
+        inner = self.start_node_pod("tenant", gpus=2, changes={"restartPolicy": "Always"})
+        before = inner.environment()["NVIDIA_VISIBLE_DEVICES"]
+        inner.create(pod("stays", restartPolicy="Always"))
+        inner.until_phase("stays", "Running")
+        inner.restart_container()
+        self.assertEqual(inner.environment()["NVIDIA_VISIBLE_DEVICES"], before)
+        until(lambda: inner.get("stays")["status"]["containerStatuses"][0]["restartCount"] == 1,
+              "the restart of the inner pod", 60)
+
     def test_an_agent_on_the_inner_node_sees_the_gpus_of_the_machine_and_how_they_are(self):
         gpus = self.gpus("dgx-a100")
         self.agent()
