@@ -5,8 +5,6 @@ import json
 import ssl
 import urllib.parse
 
-from .layout import NODE_ADDRESS
-
 
 class ApiError(Exception):
     def __init__(self, status, message):
@@ -14,16 +12,30 @@ class ApiError(Exception):
         self.status = status
 
 
+class Connection(http.client.HTTPSConnection):
+    """On a socket that is opened by a function (address, port, timeout)."""
+
+    def __init__(self, host, tls, timeout, open_socket):
+        super().__init__(host, 443, context=tls, timeout=timeout)
+        self.tls = tls
+        self.open_socket = open_socket
+
+    def connect(self):
+        plain = self.open_socket(self.host, self.port, self.timeout)
+        self.sock = self.tls.wrap_socket(plain, server_hostname=self.host)
+
+
 class Api:
     """Thread-safe: each request has its own connection."""
 
-    def __init__(self, layout, address=NODE_ADDRESS):
-        self.address = address
+    def __init__(self, layout, open_socket):
+        self.address = layout.place.node_address
+        self.open_socket = open_socket
         self.tls = ssl.create_default_context(cafile=str(layout.certificate("ca")))
         self.tls.load_cert_chain(layout.certificate("admin"), layout.key("admin"))
 
     def open(self, method, path, body=None, content_type="application/json", timeout=30):
-        connection = http.client.HTTPSConnection(self.address, 443, context=self.tls, timeout=timeout)
+        connection = Connection(self.address, self.tls, timeout, self.open_socket)
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
         headers = {"Content-Type": content_type} if body is not None else {}

@@ -2,19 +2,19 @@
 """One authority, and a certificate for everyone, made with openssl."""
 import subprocess
 
-from .layout import NODE_ADDRESS, NODE_NAME, SERVICE_ADDRESS
 
-# name: (subject, names of a server or None)
-CERTIFICATES = {
-    "admin": ("/O=system:masters/CN=admin", None),
-    "scheduler": ("/CN=system:kube-scheduler", None),
-    "controller-manager": ("/CN=system:kube-controller-manager", None),
-    "kubelet": (f"/O=system:nodes/CN=system:node:{NODE_NAME}", None),
-    "apiserver": ("/CN=kube-apiserver",
-                  f"IP:127.0.0.1,IP:{NODE_ADDRESS},IP:{SERVICE_ADDRESS},DNS:kubernetes.default.svc,"
-                  "DNS:localhost"),
-    "kubelet-serving": (f"/CN={NODE_NAME}", f"IP:{NODE_ADDRESS}"),
-}
+def certificates(place):
+    """name: (subject, names of a server or None)"""
+    return {
+        "admin": ("/O=system:masters/CN=admin", None),
+        "scheduler": ("/CN=system:kube-scheduler", None),
+        "controller-manager": ("/CN=system:kube-controller-manager", None),
+        "kubelet": (f"/O=system:nodes/CN=system:node:{place.node_name}", None),
+        "apiserver": ("/CN=kube-apiserver",
+                      f"IP:127.0.0.1,IP:{place.node_address},IP:{place.service_address},"
+                      "DNS:kubernetes.default.svc,DNS:localhost"),
+        "kubelet-serving": (f"/CN={place.node_name}", f"IP:{place.node_address}"),
+    }
 
 
 def openssl(*words):
@@ -31,7 +31,7 @@ def make(layout):
     openssl("req", "-x509", *curve, "-days", 3650, "-subj", "/CN=e2e",
             "-keyout", layout.key("ca"), "-out", layout.certificate("ca"))
     openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", layout.key("sa"))
-    for name, (subject, server_names) in CERTIFICATES.items():
+    for name, (subject, server_names) in certificates(layout.place).items():
         request = layout.etc / f"{name}.csr"
         openssl("req", "-new", *curve, "-subj", subject, "-keyout", layout.key(name), "-out", request)
         usage = "serverAuth" if server_names else "clientAuth"

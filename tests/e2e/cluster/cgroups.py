@@ -3,9 +3,12 @@
 import contextlib
 import os
 import pathlib
+import subprocess
 import time
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
+# Of a node in a pod: there its daemons are. On cgroup v2, one that has others below it has no process.
+DAEMONS = "daemons"
 
 
 def is_v2():
@@ -23,13 +26,48 @@ def folders(name):
     return [hierarchy / name for hierarchy in hierarchies()]
 
 
-def make(name):
+def mount_own():
+    """In a new cgroup namespace: shows as the root of each hierarchy where this process is in it.
+    Else paths in /proc and those below /sys/fs/cgroup would not be the same."""
+    subprocess.run(["umount", "--recursive", "--lazy", ROOT], check=True)
+    kinds = [line.split(":")[1] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
+    if kinds == [""]:
+        mount("cgroup2", "rw", ROOT)
+        return
+    mount("tmpfs", "mode=755", ROOT)
+    for kind in kinds:  # v1: names of controllers, or "name=NAME"; v2 may be there besides
+        folder = ROOT / (kind.removeprefix("name=") or "unified")
+        folder.mkdir()
+        if not kind:
+            mount("cgroup2", "rw", folder)
+            continue
+        mount("cgroup", f"none,{kind}" if kind.startswith("name=") else kind, folder)
+        for controller in kind.split(",") if "," in kind else ():
+            (ROOT / controller).symlink_to(kind)
+
+
+def mount(kind, options, folder):
+    subprocess.run(["mount", "-t", kind, "-o", options, "cgroup", folder], check=True)
+
+
+def enter(name):
+    """Makes it, and puts this process there."""
+    make_folders(name)
+    for folder in folders(name):
+        (folder / "cgroup.procs").write_text("0")
+
+
+def make_folders(name):
     for folder in folders(name):
         folder.mkdir(exist_ok=True)
         # A cpuset without CPUs takes no process.
         for file in ("cpuset.cpus", "cpuset.mems"):
             if (folder / file).exists() and not is_v2():
                 (folder / file).write_text((folder.parent / file).read_text())
+
+
+def make(name):
+    make_folders(name)
     if is_v2():
         for folder in (ROOT, ROOT / name):
             hand_down_controllers(folder)

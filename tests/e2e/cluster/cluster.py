@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A one-node Kubernetes: up, down, and something run inside."""
-import ctypes
+import datetime
 import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import time
 
-from . import certificates, cgroups, configuration, images, nvidia
+from . import certificates, cgroups, configuration, images, network, nvidia
 from .api import Api, ApiError
-from .layout import CONTAINERD_SOCKET, NODE_NAME, Layout
+from .layout import CONTAINERD_SOCKET, Layout
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "programs" / "build"
@@ -51,9 +52,19 @@ def until(condition, what, patience=PATIENCE):
         time.sleep(0.02)
 
 
+def seconds(text):
+    """Of a time as the API has it."""
+    return datetime.datetime.fromisoformat(text).timestamp()
+
+
 class Cluster:
-    def __init__(self, state, programs=None):
-        self.layout = Layout(pathlib.Path(state).resolve())
+    """Its node is in namespaces of its own on this machine."""
+    namespaces = ("--mount", "--net", "--pid")  # what a command on the node enters
+    entry = ()  # and the words before the command, when it is in them
+
+    def __init__(self, state, programs=None, place=None):
+        state = pathlib.Path(state).resolve()
+        self.layout = Layout(state, place) if place else Layout.read(state)
         self.programs = programs
         self.api = None
 
@@ -68,17 +79,16 @@ class Cluster:
         certificates.make(self.layout)
         configuration.write(self.layout, self.programs, kubelet_changes or {}, default_runtime)
         images.make(self.layout, self.programs)
-        cgroups.make(self.layout.cgroup)
-        self._save_sysctls()
         self._start_node()
         try:
-            self._boot()
+            self.boot()
         except ClusterError as error:
             raise ClusterError(f"{error}. The logs are in {self.layout.logs}") from error
         return self
 
     def _start_node(self):
-        self.layout.pid_file.unlink(missing_ok=True)
+        cgroups.make(self.layout.cgroup)
+        self._save_sysctls()
         with open(self.layout.logs / "node.log", "ab") as log:
             # It outlives us: `up` and `down` are separate commands.
             subprocess.Popen(
@@ -87,7 +97,8 @@ class Cluster:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         until(self.pid, "the node's first process", 10)
 
-    def _boot(self):
+    def boot(self):
+        """Starts all daemons of a node whose first process runs."""
         self.start("etcd")
         self.start("containerd")
         self.connect()
@@ -97,9 +108,11 @@ class Cluster:
         for archive in sorted(self.layout.images.glob("*.tar")):
             self.import_image(archive)
         until(self.api_is_ready, "kube-apiserver")
+        began = time.time()
         for name in ("kubelet", "kube-controller-manager", "kube-scheduler"):
             self.start(name)
-        until(self.node_is_ready, "the node's condition Ready")
+        # A disk that was kept says that the node is ready: the last kubelet's word.
+        until(lambda: self.node_is_ready(since=began), "the node's condition Ready")
         until(self.has_service_account, "the default service account (kube-controller-manager)")
         self.until_answers("127.0.0.1", 10259, "kube-scheduler")
         if "nvidia" in self.programs:
@@ -109,16 +122,15 @@ class Cluster:
         """Ends everything. Without purge the disk stays, as after a loss of power."""
         if not self.layout.marker.exists():
             raise ClusterError(f"there is no cluster in {self.layout.state}")
-        pid = self.pid()
-        if pid:
-            os.kill(pid, signal.SIGKILL)
-            until(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of process {pid}", 30)
-        self.layout.pid_file.unlink(missing_ok=True)
+        self._end_node()
         self.layout.control_socket.unlink(missing_ok=True)
-        cgroups.remove(self.layout.cgroup)
-        self._restore_sysctls()
         if purge:
             shutil.rmtree(self.layout.state, ignore_errors=False)
+
+    def _end_node(self):
+        self.kill_node()
+        cgroups.remove(self.layout.cgroup)
+        self._restore_sysctls()
 
     def _save_sysctls(self):
         file = self.layout.etc / "sysctls.json"
@@ -138,29 +150,41 @@ class Cluster:
 
     # The node.
 
+    def kill_node(self):
+        """As a loss of power, and returns when nothing runs on it."""
+        pid = self.pid()
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            until(lambda: not os.path.exists(f"/proc/{pid}"), f"the end of process {pid}", 30)
+
     def pid(self):
-        """Of the node's pid 1, or None."""
-        try:
-            pid = int(self.layout.pid_file.read_text())
-            command = pathlib.Path(f"/proc/{pid}/cmdline").read_text()
-        except (FileNotFoundError, ProcessLookupError, ValueError):
-            return None
-        return pid if str(self.layout.state) in command else None
+        """Of the node's pid 1, as this machine counts, or None. It listens on the control
+        socket, and the kernel says who does, whatever namespaces are in between."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            try:
+                connection.connect(str(self.layout.control_socket))
+            except (FileNotFoundError, ConnectionRefusedError):
+                return None
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return struct.unpack("3i", peer)[0]
 
     def connect(self):
-        """Puts this thread, and those it starts, into the node's network, and makes a client."""
-        libc = ctypes.CDLL(None, use_errno=True)
-        with open(f"/proc/{self.pid()}/ns/net", "rb") as namespace:
-            if libc.setns(namespace.fileno(), 0) != 0:
-                raise OSError(ctypes.get_errno(), "entering the node's network")
+        """Makes a client of the API server."""
         self.programs = self.programs or json.loads(self.layout.programs_file.read_text())
-        self.api = Api(self.layout)
+        self.api = Api(self.layout, self.open_socket)
         return self
+
+    def open_socket(self, address, port, timeout):
+        """A connection from within the node's network."""
+        pid = self.pid()
+        if not pid:
+            raise ConnectionRefusedError(f"there is no node in {self.layout.state}")
+        return network.open_socket(pid, address, port, timeout)
 
     def command_inside(self, *words):
         """The command line that runs `words` on the node."""
         path = ":".join([*self.programs.values(), "/usr/sbin:/usr/bin:/sbin:/bin"])
-        return ["nsenter", "--target", str(self.pid()), "--mount", "--net", "--pid", "--",
+        return ["nsenter", "--target", str(self.pid()), *self.namespaces, "--", *self.entry,
                 "/usr/bin/env", f"PATH={path}", f"KUBECONFIG={self.layout.kubeconfig('admin')}",
                 f"CONTAINERD_ADDRESS={CONTAINERD_SOCKET}", "CONTAINERD_NAMESPACE=k8s.io", *map(str, words)]
 
@@ -180,7 +204,9 @@ class Cluster:
         return pathlib.Path(f"/proc/{self.pid()}/root{path}")
 
     def import_image(self, archive):
-        self.checked("ctr", "images", "import", archive)
+        """Read here: an inner node does not see all files of the machine."""
+        with open(archive, "rb") as opened:
+            self.checked("ctr", "images", "import", "-", stdin=opened)
 
     # Daemons.
 
@@ -208,7 +234,7 @@ class Cluster:
     def until_answers(self, address, port, what):
         def answers():
             try:
-                socket.create_connection((address, port), timeout=1).close()
+                self.open_socket(address, port, 1).close()
                 return True
             except OSError:
                 return False
@@ -220,12 +246,14 @@ class Cluster:
         except (OSError, ApiError):
             return False
 
-    def node_is_ready(self):
+    def node_is_ready(self, since=0):
+        """So the kubelet has said, at that time or later; it tells whole seconds."""
         try:
-            node = self.api.get(f"/api/v1/nodes/{NODE_NAME}")
+            node = self.api.get(f"/api/v1/nodes/{self.layout.place.node_name}")
         except (OSError, ApiError):
             return False
-        return any(c["type"] == "Ready" and c["status"] == "True" for c in node["status"].get("conditions", []))
+        return any(c["type"] == "Ready" and c["status"] == "True" and seconds(c["lastHeartbeatTime"]) >= int(since)
+                   for c in node["status"].get("conditions", []))
 
     def has_service_account(self):
         try:

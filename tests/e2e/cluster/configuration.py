@@ -4,14 +4,14 @@ import json
 import resource
 
 from . import nvidia
-from .layout import CONTAINERD_SOCKET, NODE_ADDRESS, PAUSE_IMAGE, POD_RANGE
+from .layout import CONTAINERD_SOCKET, PAUSE_IMAGE
 
 
 def kubeconfig(layout, name):
     return {
         "apiVersion": "v1", "kind": "Config", "current-context": "e2e",
         "clusters": [{"name": "e2e", "cluster": {
-            "server": f"https://{NODE_ADDRESS}:443",
+            "server": f"https://{layout.place.node_address}:443",
             "certificate-authority": str(layout.certificate("ca"))}}],
         "users": [{"name": name, "user": {
             "client-certificate": str(layout.certificate(name)),
@@ -28,7 +28,7 @@ def kubelet(layout, changes):
         "failCgroupV1": False, "failSwapOn": False,
         "cgroupDriver": "cgroupfs", "cgroupRoot": "/" + layout.cgroup,
         "containerRuntimeEndpoint": "unix://" + CONTAINERD_SOCKET,
-        "address": NODE_ADDRESS, "readOnlyPort": 0,
+        "address": layout.place.node_address, "readOnlyPort": 0,
         "tlsCertFile": str(layout.certificate("kubelet-serving")),
         "tlsPrivateKeyFile": str(layout.key("kubelet-serving")),
         "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": True},
@@ -50,10 +50,10 @@ def kubelet(layout, changes):
     }
 
 
-def cni():
+def cni(pod_range):
     return {"cniVersion": "1.0.0", "name": "e2e", "plugins": [{
         "type": "bridge", "bridge": "cni0", "isDefaultGateway": True,
-        "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": POD_RANGE}]]}}]}
+        "ipam": {"type": "host-local", "dataDir": "/run/cni", "ranges": [[{"subnet": pod_range}]]}}]}
 
 
 def containerd(layout, programs, default_runtime):
@@ -108,7 +108,7 @@ def write(layout, programs, kubelet_changes, default_runtime="runc"):
     (layout.etc / "kubelet.json").write_text(json.dumps(kubelet(layout, kubelet_changes), indent=1))
     (layout.etc / "resolv.conf").write_text("")
     (layout.etc / "cni").mkdir(exist_ok=True)
-    (layout.etc / "cni" / "10-e2e.conflist").write_text(json.dumps(cni(), indent=1))
+    (layout.etc / "cni" / "10-e2e.conflist").write_text(json.dumps(cni(layout.place.pod_range), indent=1))
     (layout.etc / "containerd.toml").write_text(containerd(layout, programs, default_runtime))
     if "nvidia" in programs:
         nvidia.write(layout, programs)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command lines of the components."""
-from .layout import NODE_ADDRESS, NODE_NAME, SERVICE_RANGE
 
 
 def command_lines(layout, programs):
     """In the order in which they are started."""
+    place = layout.place
     kubernetes = programs["kubernetes"]
     kubelet = programs.get("kubelet", kubernetes)
     return {
@@ -12,8 +12,8 @@ def command_lines(layout, programs):
         "containerd": [f"{programs['containerd']}/containerd", f"--config={layout.etc}/containerd.toml"],
         "kube-apiserver": [
             f"{kubernetes}/kube-apiserver", "--etcd-servers=http://127.0.0.1:2379",
-            "--bind-address=0.0.0.0", "--secure-port=443", f"--advertise-address={NODE_ADDRESS}",
-            f"--service-cluster-ip-range={SERVICE_RANGE}",
+            "--bind-address=0.0.0.0", "--secure-port=443", f"--advertise-address={place.node_address}",
+            f"--service-cluster-ip-range={place.service_range}",
             f"--tls-cert-file={layout.certificate('apiserver')}",
             f"--tls-private-key-file={layout.key('apiserver')}",
             f"--client-ca-file={layout.certificate('ca')}", "--anonymous-auth=false",
@@ -29,7 +29,7 @@ def command_lines(layout, programs):
         "kubelet": [
             f"{kubelet}/kubelet", f"--config={layout.etc}/kubelet.json",
             f"--kubeconfig={layout.kubeconfig('kubelet')}", f"--cert-dir={layout.etc}/kubelet-pki",
-            f"--hostname-override={NODE_NAME}", f"--node-ip={NODE_ADDRESS}", "--v=2"],
+            f"--hostname-override={place.node_name}", f"--node-ip={place.node_address}", "--v=2"],
         # The API's rate is raised, else the first pod waits 5 s for its service account.
         "kube-controller-manager": [
             f"{kubernetes}/kube-controller-manager", *client(layout, "controller-manager"),

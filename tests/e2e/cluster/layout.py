@@ -5,15 +5,29 @@ All that a cluster writes lies in one folder, its state. Addresses are seen
 inside its network namespace only, so clusters do not meet.
 """
 import dataclasses
+import json
 import pathlib
 
-NODE_NAME = "node-1"
-# Ordinary addresses, put on the loopback device: the kubelet refuses loopback
-# addresses, and pods reach these through the bridge without a kube-proxy.
-NODE_ADDRESS = "10.99.0.1"
-SERVICE_ADDRESS = "10.96.0.1"
-SERVICE_RANGE = "10.96.0.0/24"
-POD_RANGE = "10.97.0.0/24"
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Ordinary addresses, put on the loopback device: the kubelet refuses loopback
+    addresses, and pods reach these through the bridge without a kube-proxy."""
+    node_name: str
+    node_address: str
+    service_address: str
+    service_range: str
+    pod_range: str
+
+
+OUTER = Place("node-1", "10.99.0.1", "10.96.0.1", "10.96.0.0/24", "10.97.0.0/24")
+NODE_NAME = OUTER.node_name
+
+
+def inner_place(node_name):
+    """Of a node in a pod: that pod has an address of the outer cluster's, too."""
+    return Place(node_name, "10.89.0.1", "10.86.0.1", "10.86.0.0/24", "10.87.0.0/24")
+
 
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 PAUSE_IMAGE = "localhost/pause:e2e"
@@ -24,6 +38,17 @@ COMPUTE_IMAGE = "localhost/compute:e2e"
 @dataclasses.dataclass(frozen=True)
 class Layout:
     state: pathlib.Path
+    place: Place = OUTER
+
+    @classmethod
+    def read(cls, state):
+        """Of a cluster that is there."""
+        file = cls(state).place_file
+        return cls(state, Place(**json.loads(file.read_text()))) if file.exists() else cls(state)
+
+    @property
+    def place_file(self):
+        return self.etc / "place.json"
 
     @property
     def etc(self):  # certificates and configurations
@@ -42,11 +67,7 @@ class Layout:
         return self.state / "images"
 
     @property
-    def pid_file(self):  # of the node's pid 1, as seen from outside
-        return self.state / "node.pid"
-
-    @property
-    def control_socket(self):
+    def control_socket(self):  # the node's pid 1 listens there
         return self.state / "node.sock"
 
     @property
@@ -80,4 +101,5 @@ class Layout:
                        self.state / "containerd"):
             folder.mkdir(parents=True, exist_ok=True)
         self.marker.touch()
+        self.place_file.write_text(json.dumps(dataclasses.asdict(self.place), indent=1))
         (self.state / "etcd").chmod(0o700)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pid 1 of the node: makes its private world, starts the daemons it is told to, and restarts what ends.
 
-It is started in fresh mount, pid and network namespaces. When it ends, the
-kernel ends every daemon, shim and container with it, and no mount is left.
+It is started in fresh mount, pid and network namespaces: of this machine, or of
+a privileged pod. When it ends, the kernel ends every daemon, shim and container
+with it, and no mount is left.
+
+  node.py STATE        on this machine
+  node.py STATE pod    as a pod's first process, in a cgroup namespace of its own, too
 """
 import json
 import os
@@ -15,8 +19,8 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from cluster import daemons  # noqa: E402
-from cluster.layout import NODE_ADDRESS, SERVICE_ADDRESS, Layout  # noqa: E402
+from cluster import cgroups, daemons  # noqa: E402
+from cluster.layout import Layout  # noqa: E402
 
 DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9),
            "kmsg": (1, 11), "tty": (5, 0), "fuse": (10, 229)}
@@ -27,16 +31,33 @@ def run(*words):
     subprocess.run(list(map(str, words)), check=True)
 
 
-def make_mounts(layout):
+def make_world(layout):
+    """Of a machine's; what is the machine's own is covered."""
     run("mount", "-t", "proc", "proc", "/proc")
     # Sockets, CDI specifications and network namespaces of this node.
     run("mount", "-t", "tmpfs", "-o", "mode=755", "run", "/run")
     # The kubelet's socket folder is compiled in; the machine's own is not touched.
     run("mount", "-t", "tmpfs", "-o", "mode=755", "lib", "/var/lib")
+    make_dev()
+    keep_disk(layout)
+
+
+def make_world_of_pod(layout):
+    """Of a pod's, which has its own /run, /dev, /proc and /sys. They are not covered: there
+    may be what the outer cluster's plugins have given the pod."""
+    os.makedirs("/run", exist_ok=True)
+    os.makedirs("/var", exist_ok=True)
+    os.symlink("/run", "/var/run")
+    cgroups.mount_own()
+    cgroups.enter(cgroups.DAEMONS)
+    cgroups.make(layout.cgroup)
+    keep_disk(layout)
+
+
+def keep_disk(layout):
     for source, target in ((layout.kubelet, "/var/lib/kubelet"), (layout.logs, "/var/log")):
         os.makedirs(target, exist_ok=True)
         run("mount", "--bind", source, target)
-    make_dev()
     # Else mounts made in pods cannot be handed to others.
     run("mount", "--make-rshared", "/")
 
@@ -56,11 +77,12 @@ def make_dev():
         run("mount", "-t", kind, "-o", options, name, f"/dev/{name}")
 
 
-def make_network(programs):
+def make_network(place, programs):
+    """Again, if a pod's container is started again: the network is the pod's, and stays."""
     ip = [f"{programs['pods']}/busybox", "ip"]
     run(*ip, "link", "set", "lo", "up")
-    for address in (NODE_ADDRESS, SERVICE_ADDRESS):
-        run(*ip, "addr", "add", f"{address}/32", "dev", "lo")
+    for address in (place.node_address, place.service_address):
+        run(*ip, "addr", "replace", f"{address}/32", "dev", "lo")
 
 
 class Daemons:
@@ -124,11 +146,14 @@ def listen(path):
 
 
 def serve_commands(server, all_daemons):
-    """One line a connection: start NAME, stop NAME, kill NAME; answered with a line when done."""
+    """One line a connection: start NAME, stop NAME, kill NAME; answered with a line when done.
+    Who only wants to know who listens sends none."""
     while True:
         connection, _ = server.accept()
         with connection, connection.makefile("rw") as stream:
             words = stream.readline().split()
+            if not words:
+                continue
             try:
                 verb, name = words
                 {"start": all_daemons.start, "kill": all_daemons.stop,
@@ -139,18 +164,17 @@ def serve_commands(server, all_daemons):
 
 
 def main():
-    layout = Layout(pathlib.Path(sys.argv[1]))
-    outside_pid = os.readlink("/proc/self")  # this /proc is still the machine's
+    layout = Layout.read(pathlib.Path(sys.argv[1]))
     programs = json.loads(layout.programs_file.read_text())
-    make_mounts(layout)
-    make_network(programs)
+    if sys.argv[2:] == ["pod"]:
+        make_world_of_pod(layout)
+    else:
+        make_world(layout)
+    make_network(layout.place, programs)
     all_daemons = Daemons(layout, programs)
+    # Whoever is answered here takes our number from the kernel and sends commands.
     server = listen(layout.control_socket)
     threading.Thread(target=serve_commands, args=(server, all_daemons), daemon=True).start()
-    # Whoever sees this file takes the number from it and sends commands.
-    unfinished = layout.pid_file.with_suffix(".new")
-    unfinished.write_text(outside_pid)
-    unfinished.rename(layout.pid_file)
     while True:
         try:
             pid, _ = os.waitpid(-1, 0)

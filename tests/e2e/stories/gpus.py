@@ -37,13 +37,15 @@ class Gpus:
         self.run("make-root", "--world", world, "--root", self.root)
         self.mount()
 
-    def mount(self):
-        """Again after a reboot of the node. In /proc and /sys, too: NVIDIA's programs look there only."""
+    def mount(self, cluster=None):
+        """Again after a reboot of the node, or on the node of an inner cluster. In /proc and /sys,
+        too: NVIDIA's programs look there only."""
+        cluster = cluster or self.cluster
         places = {DRIVER_ROOT: self.root} | {folder: f"{self.root}{folder}" for folder in KERNEL_FOLDERS}
-        self.cluster.checked("mkdir", "-p", DRIVER_ROOT)
+        cluster.checked("mkdir", "-p", DRIVER_ROOT)
         for place, source in places.items():
-            self.cluster.inside("umount", place)
-            self.cluster.checked("mount", "--bind", source, place)
+            cluster.inside("umount", place)
+            cluster.checked("mount", "--bind", source, place)
 
     def run(self, *words):
         done = subprocess.run([self.tool, *map(str, words)], text=True, capture_output=True)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node with the real kubelet."""
-import datetime
 import signal
 import time
 
-from cluster.cluster import until
+from cluster.cluster import seconds, until
 from cluster.layout import NODE_NAME
 
 from .agent import PluginProcess
@@ -90,7 +89,7 @@ class RealNode(RecordedNode):
     def reported_at(self):
         conditions = self.cluster.api.get(NODE)["status"]["conditions"]
         ready = next(condition for condition in conditions if condition["type"] == "Ready")
-        return datetime.datetime.fromisoformat(ready["lastHeartbeatTime"]).timestamp()
+        return seconds(ready["lastHeartbeatTime"])
 
     def offered(self, resource):
         return self.story.offered(resource)
