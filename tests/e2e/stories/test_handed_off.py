@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host's half of nested clusters: what a pod gets that is to be a node."""
+import json
+
+from cluster.cluster import until
+
+from .pods import container, pod_of
+from .story import GPU, Story
+from .under_test import only_ours
+
+HANDED_OFF = "/var/lib/kubelet/device-plugins/tranche/nested"
+GRANT = "/gpu-grants/nvidia.com_gpu"
+# Before anything else is done: the first line of the first process.
+TELL_FILES = f'echo "told env $(cat /gpu.env)"; echo "told json $(cat {GRANT}/grant.json | tr -d "\\n")"\n'
+
+
+@only_ours("knows no nested clusters")
+class HandedOff(Story):
+    def setUp(self):
+        super().setUp()
+        self.driver = self.gpus("dgx-a100")
+
+    def host_agent(self, *flags):
+        agent = self.agent("--profile=nested-host", "--pass-device-specs", "--health-check-interval=500ms", *flags)
+        self.until_offered(8)
+        return agent
+
+    def node_pod(self, name, count=1, **options):
+        return self.run_pod(name, count, look=TELL_FILES, **options)
+
+    def files(self):
+        return self.cluster.inside("ls", HANDED_OFF).stdout.split()
+
+    def read(self, name, path):
+        return self.cluster.checked("kubectl", "exec", name, "--", "cat", path)
+
+    def grant(self, name):
+        return json.loads(self.read(name, f"{GRANT}/grant.json"))
+
+    def test_a_pod_sees_all_gpus_and_is_told_which_are_its_own_before_its_first_line(self):
+        self.host_agent()
+        view = self.node_pod("node", 2)
+        self.assertEqual(view.visible(), self.driver.uuids())
+        granted = view.env["NVIDIA_ALLOCATED_DEVICES"].split(",")
+        self.assertEqual([self.driver.uuids()[minor] for minor in view.reachable_minors()], granted)
+        self.assertEqual(view.told["env"], ",".join(granted))
+        told = json.loads(view.told["json"])
+        self.assertEqual((told["version"], told["resource"]), (1, GPU))
+        self.assertEqual([device["uuid"] for device in told["devices"]], granted)
+        self.assertTrue(all(device["healthy"] for device in told["devices"]))
+        self.assertIn("ro", view.mounts[GRANT][1].split(","))
+        self.assertIn("rw", view.mounts["/gpu.env"][1].split(","))
+
+    def test_both_lists_go_by_index_where_gpus_do(self):
+        self.host_agent("--device-id-strategy=index")
+        view = self.node_pod("node", 1)
+        self.assertEqual(view.visible(), list("01234567"))
+        self.assertEqual(view.env["NVIDIA_ALLOCATED_DEVICES"], str(view.reachable_minors()[0]))
+        self.assertEqual(view.told["env"], self.driver.uuids()[view.reachable_minors()[0]])
+
+    def test_the_scripts_of_the_seed_work_unchanged(self):
+        """A PostStart hook that writes the file itself, over ours."""
+        self.host_agent()
+        hook = {"postStart": {"exec": {"command": ["sh", "-c", "echo $NVIDIA_ALLOCATED_DEVICES > /gpu.env"]}}}
+        for name in ("first", "second"):
+            self.create(pod_of(name, [container(limits={GPU: 3}, lifecycle=hook)]))
+        written = {name: self.read(name, "/gpu.env").strip() for name in ("first", "second")
+                   if self.until_phase(name, "Running")}
+        for name, line in written.items():
+            self.assertEqual(line, self.view(name).env["NVIDIA_ALLOCATED_DEVICES"])
+        first, second = (set(line.split(",")) for line in written.values())
+        self.assertFalse(first & second)
+        # It is still kept current.
+        lost = sorted(first)[0]
+        self.driver.fault("lose", "--gpu", lost)
+        until(lambda: lost not in self.read("first", "/gpu.env"), "the lost GPU's end in /gpu.env", 30)
+        self.assertEqual(set(self.read("first", "/gpu.env").strip().split(",")), first - {lost})
+        self.assertEqual(set(self.read("second", "/gpu.env").strip().split(",")), second)
+
+    def test_health_reaches_a_running_pod_and_a_restarted_agent_goes_on_with_it(self):
+        agent = self.host_agent()
+        granted = self.node_pod("node", 2).env["NVIDIA_ALLOCATED_DEVICES"].split(",")
+        self.driver.fault("lose", "--gpu", granted[0])
+        until(lambda: not self.grant("node")["devices"][0]["healthy"], "the news of the lost GPU", 30)
+        self.assertEqual(self.read("node", "/gpu.env"), granted[1] + "\n")
+        generation = self.grant("node")["generation"]
+        agent.kill()
+        self.driver.fault("come-back", "--gpu", granted[0])
+        agent.start()
+        until(lambda: self.grant("node")["devices"][0]["healthy"], "the news of its return", 30)
+        self.assertGreater(self.grant("node")["generation"], generation)
+        self.assertEqual(self.read("node", "/gpu.env").strip().split(","), granted)
+
+    def test_files_outlive_restarts_of_the_container_and_a_reboot_and_go_with_the_pod(self):
+        agent = self.host_agent()
+        look = "cat /gpu.env\n"
+        self.create(pod_of("node", [container(limits={GPU: 2}, look=look)], restartPolicy="Always"))
+        granted = self.view("node").env["NVIDIA_ALLOCATED_DEVICES"]
+        self.assertEqual(len(self.files()), 1)
+        self.cluster.inside("kubectl", "exec", "node", "--", "kill", "-TERM", "1")
+        until(lambda: self.get("node")["status"]["containerStatuses"][0]["restartCount"] == 1, "a restart", 60)
+        until(lambda: granted in self.output("node"), "the file in the next container", 30)
+
+        self.cluster.down()
+        agent.process.wait(30)
+        self.cluster.up(self.kubelet_changes, self.default_runtime)
+        self.driver.mount()
+        agent.start()
+        self.until_offered(8)
+        until(lambda: self.get("node")["status"]["containerStatuses"][0]["restartCount"] == 2, "a restart", 60)
+        until(lambda: granted in self.output("node"), "the file after the reboot", 30)
+        self.assertEqual(len(self.files()), 1)
+
+        self.delete_pod("node")
+        until(lambda: not self.files(), "the end of the pod's files", 60)
+
+    def test_exposure_is_none_of_the_others_or_all_of_them(self):
+        self.host_agent("--nested-exposure=granted")
+        view = self.node_pod("one", 2)
+        self.assertEqual(view.visible(), view.env["NVIDIA_ALLOCATED_DEVICES"].split(","))
+        self.assertEqual(len(view.reachable_minors()), 2)
+        self.plugins[-1].stop()
+        self.until_nothing_is_offered()
+        self.host_agent("--nested-exposure=all", "--device-list-strategy=cdi-cri", "--cdi-disable-hooks=all")
+        view = self.node_pod("all", 2)
+        self.assertEqual(view.reachable_minors(), list(range(8)))
+        self.assertEqual(len(view.env["NVIDIA_ALLOCATED_DEVICES"].split(",")), 2)
+
+    def test_nested_and_ordinary_resources_live_on_one_node(self):
+        file = self.cluster.layout.state / "agent-config.yaml"
+        file.write_text(json.dumps({"version": "v1", "tranche": {"policies": [
+            {"resource": "example.com/node", "devices": [0, 1], "dialect": "nested-host"},
+            {"resource": "example.com/node-memory", "devices": [2], "share": "memory", "dialect": "nested-host"}]}}))
+        self.addCleanup(file.unlink, missing_ok=True)
+        self.agent("--pass-device-specs", f"--config-file={file}")
+        self.until_offered(5)
+        self.until_offered(2, "example.com/node")
+        self.until_offered(40, "example.com/node-memory")
+        ordinary = self.run_pod("ordinary", 1)
+        self.assertEqual(len(ordinary.visible()), 1)
+        self.assertNotIn("/gpu.env", ordinary.mounts)
+        self.assertEqual(len(self.run_pod("node", 1, "example.com/node").visible()), 8)
+        self.run_pod("part", 8, "example.com/node-memory")
+        told = json.loads(self.read("part", "/gpu-grants/example.com_node-memory/grant.json"))["devices"][0]
+        self.assertEqual((told["share"], told["shares"], told["sharesInAll"]), ("memory", 8, 40))
+        self.assertEqual(told["grantedBytes"], 8 << 30)
