@@ -66,11 +66,10 @@ GuestInventory NestedDesk::granted(const Inventory& inventory) const {
     guest.inventory.gpus.clear();
   }
   if (!reader_->problem().empty()) {
-    guest.notes.push_back(reader_->grant()
-                              ? "the host's grant cannot be read; the last one stands: " +
-                                    reader_->problem()
-                              : "nothing is offered until it is known what the host granted: " +
-                                    reader_->problem());
+    guest.notes.push_back(
+        reader_->grant()
+            ? "the host's grant cannot be read; the last one stands: " + reader_->problem()
+            : "nothing is offered until it is known what the host granted: " + reader_->problem());
   }
   return guest;
 }

@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/paths_watch.h"
 
+#include <gtest/gtest.h>
 #include <poll.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include <gtest/gtest.h>
+#include "base/testing/temp_dir.h"
 
 namespace tranche {
 namespace {
 
 class PathsWatchTest : public testing::Test {
  protected:
-  PathsWatchTest() {
-    std::string name = testing::TempDir() + "paths-watch-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~PathsWatchTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return dir_.path(name); }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name)) << text;
   }
 
-  std::string folder_;
+  const TempDir dir_;
   PathsWatch watch_;
 };
 
@@ -40,7 +34,7 @@ TEST_F(PathsWatchTest, TellsOfAFileThatIsWrittenInPlace) {
 }
 
 TEST_F(PathsWatchTest, TellsOfANameThatAppearsInAFolderOrIsReplaced) {
-  watch_.set({folder_, path("missing")});
+  watch_.set({dir_.path(), path("missing")});
   write("a", "1");
   EXPECT_TRUE(watch_.drain());
   std::filesystem::rename(path("a"), path("b"));
@@ -69,7 +63,7 @@ TEST_F(PathsWatchTest, SaysNothingOfPathsThatAreNotWantedAnyMore) {
 }
 
 TEST_F(PathsWatchTest, CanBePolled) {
-  watch_.set({folder_});
+  watch_.set({dir_.path()});
   pollfd fd{watch_.fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&fd, 1, 0), 0);
   write("a", "1");

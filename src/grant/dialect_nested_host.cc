@@ -10,9 +10,8 @@ namespace tranche {
 namespace {
 
 bool is_granted(const GrantRequest& request, const OfferedDevice& device) {
-  return std::ranges::any_of(request.devices, [&](const HeldDevice& held) {
-    return held.device->uuid == device.uuid;
-  });
+  return std::ranges::any_of(
+      request.devices, [&](const HeldDevice& held) { return held.device->uuid == device.uuid; });
 }
 
 // Whether containers could be given it in the ways that are configured.
@@ -60,8 +59,7 @@ NestedGrant nested_grant(const GrantRequest& request) {
 Result<ContainerGrant> nested_host_grant(const GrantRequest& request) {
   const DeviceListStrategy& list = request.options.list;
   const Exposure exposure = request.offer.terms.exposure;
-  const GrantRequest reachable =
-      exposure == Exposure::kAll ? for_all(request, true) : request;
+  const GrantRequest reachable = exposure == Exposure::kAll ? for_all(request, true) : request;
   Result<ContainerGrant> grant = nvidia_grant(reachable);
   if (!grant) return grant.error();
   // With volume mounts the variable names their folder.

@@ -81,10 +81,10 @@ TEST(NestedHostsDialect, NamesTheGrantedGpusOnlyByCdi) {
 
 TEST(ExposureAll, IsOfNodesMountsAndCdiNamesToo) {
   const Offer offer = offered(Exposure::kAll);
-  EXPECT_THAT(nodes(must_grant(offer, {"GPU-1"}, facts(), {.pass_device_specs = true})),
-              ElementsAre("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2",
-                          "/dev/nvidia3", "/dev/nvidia-caps/nvidia-cap30",
-                          "/dev/nvidia-caps/nvidia-cap31"));
+  EXPECT_THAT(
+      nodes(must_grant(offer, {"GPU-1"}, facts(), {.pass_device_specs = true})),
+      ElementsAre("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2", "/dev/nvidia3",
+                  "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"));
   EXPECT_THAT(must_grant(offer, {"GPU-1"}, facts(), {.list = {.volume_mounts = true}}).mounts,
               SizeIs(5));
   const ContainerGrant by_cdi = must_grant(offer, {"GPU-1"}, facts(), {.list = {.cdi_cri = true}});
@@ -104,8 +104,9 @@ TEST(ExposureAll, LeavesOutWhatCdiCannotResolve) {
 }
 
 TEST(ExposureGranted, ShowsNothingOfOtherGpus) {
-  const ContainerGrant grant = must_grant(offered(Exposure::kGranted), {"GPU-1"}, facts(),
-                                          {.list = {.envvar = true, .cdi_cri = true}, .pass_device_specs = true});
+  const ContainerGrant grant =
+      must_grant(offered(Exposure::kGranted), {"GPU-1"}, facts(),
+                 {.list = {.envvar = true, .cdi_cri = true}, .pass_device_specs = true});
   EXPECT_EQ(grant.env.at("NVIDIA_VISIBLE_DEVICES"), "GPU-1");
   EXPECT_EQ(grant.env.at("NVIDIA_ALLOCATED_DEVICES"), "GPU-1");
   EXPECT_THAT(nodes(grant), ElementsAre("/dev/nvidiactl", "/dev/nvidia1"));
@@ -135,7 +136,8 @@ TEST(NestedGrantOfAContainer, SaysWhichDevicesAndHowMuchOfThem) {
 }
 
 TEST(NestedGrantOfAContainer, KnowsASlicesRealGpu) {
-  const Offer slices = an_offer("nvidia.com/mig-3g.40gb", {a_slice(3, 0)}, {.dialect = Dialect::kNestedHost});
+  const Offer slices =
+      an_offer("nvidia.com/mig-3g.40gb", {a_slice(3, 0)}, {.dialect = Dialect::kNestedHost});
   const auto grant = must_grant(slices, {"MIG-3-0"}, facts());
   EXPECT_EQ(grant.env.at("NVIDIA_ALLOCATED_DEVICES"), "MIG-3-0");
   EXPECT_EQ(grant.nested->devices.at(0).gpu, "GPU-3");

@@ -123,6 +123,16 @@ TEST(NodeState, CountsAGpuThatVanishesFromTheListAsLost) {
   EXPECT_EQ(reason(state, 1), "the driver no longer lists the GPU");
 }
 
+TEST(NodeState, CallsAGpuLostThatTheDriverDoesNotList) {
+  NodeState state = with_reading(node_of(2), all_fine(1), kAround);
+  EXPECT_TRUE(present(state).gpus.at(1).lost);
+  while (!present(state).gpus.at(1).health.ok()) {
+    state = with_reading(std::move(state), all_fine(2, state.session + 1), kAround);
+  }
+  EXPECT_FALSE(present(state).gpus.at(1).lost);
+  EXPECT_FALSE(present(with_event(node_of(1), xid("GPU-0", 79), {}, kAround)).gpus.at(0).lost);
+}
+
 TEST(NodeState, ForgetsAGpuThatWasTakenOut) {
   Surroundings around = kAround;
   around.has_pci_device = [](const PciAddress& pci) { return pci != *a_gpu(1).pci; };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubelet/checkpoint.h"
 
+#include <absl/strings/escaping.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/testing/temp_dir.h"
+#include "deviceplugin_v1beta1.pb.h"
 
 namespace tranche {
 namespace {
@@ -129,6 +131,46 @@ TEST(Checkpoint, ThatCannotBeReadNamesItsFile) {
   const auto holdings = read_checkpoint(dir.path("file"), {});
   ASSERT_FALSE(holdings);
   EXPECT_THAT(holdings.error().message, HasSubstr(dir.path("file")));
+}
+
+std::string with_mounts(const std::vector<std::string>& paths) {
+  v1beta1::ContainerAllocateResponse response;
+  for (const std::string& path : paths) response.add_mounts()->set_host_path(path);
+  return with_entries(R"([{"PodUID":"u","ContainerName":"c","ResourceName":"a.b/gpu","DeviceIDs":)"
+                      R"({"-1":["x"]},"AllocResp":")" +
+                      absl::Base64Escape(response.SerializeAsString()) + R"("}])");
+}
+
+TEST(CheckpointMounts, AreThoseOfPluginsAnswersBelowAFolder) {
+  const auto mounts = parse_checkpoint_mounts(
+      with_mounts({"/s/1/gpu.env", "/s/1/shown", "/dev/null", "/s2/x"}), "/s");
+  ASSERT_TRUE(mounts) << mounts.error().message;
+  EXPECT_THAT(*mounts, ElementsAre("/s/1/gpu.env", "/s/1/shown"));
+}
+
+TEST(CheckpointMounts, AreNoneWhereNobodyHasAny) {
+  for (const std::string& text : {with_entries("null"), with_entries("[]"), with_mounts({})}) {
+    const auto mounts = parse_checkpoint_mounts(text, "/s");
+    ASSERT_TRUE(mounts) << mounts.error().message;
+    EXPECT_THAT(*mounts, IsEmpty());
+  }
+}
+
+TEST(CheckpointMounts, OfKubeletsAreRead) {
+  for (const std::string version : {"1.33", "1.36"}) {
+    const auto mounts = read_checkpoint_mounts(
+        TRANCHE_TESTDATA "/kubelet-" + version + "/kubelet_internal_checkpoint", "/s");
+    EXPECT_TRUE(mounts) << mounts.error().message;
+  }
+}
+
+// Files would be removed that a container has.
+TEST(CheckpointMounts, AreUnknownWhereAnAnswerIsNotUnderstood) {
+  const std::string other =
+      R"([{"PodUID":"u","ContainerName":"c","ResourceName":"a","DeviceIDs":[],"AllocResp":")";
+  EXPECT_FALSE(parse_checkpoint_mounts(with_entries(other + "!!\"}]"), "/s"));
+  EXPECT_FALSE(parse_checkpoint_mounts(with_entries(other + "/////w==\"}]"), "/s"));
+  EXPECT_FALSE(parse_checkpoint_mounts("{}", "/s"));
 }
 
 }  // namespace

@@ -24,9 +24,8 @@ std::string_view without_variable(std::string_view line) {
   if (line.starts_with(kExport)) line = trim(line.substr(kExport.size()));
   const std::size_t equals = line.find('=');
   if (equals == line.npos || equals == 0) return line;
-  const bool is_name = std::ranges::all_of(line.substr(0, equals), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_';
-  });
+  const bool is_name = std::ranges::all_of(
+      line.substr(0, equals), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   return is_name ? line.substr(equals + 1) : line;
 }
 

@@ -56,7 +56,9 @@ TEST(GpuEnvFile, IsRefusedWholeWhenItIsNoText) {
   const auto refused = parse_gpu_env(std::string_view("GPU-a,\0\xff", 8));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("byte 7 is 0"));
-  EXPECT_FALSE(parse_gpu_env("\x7f" "ELF"));
+  EXPECT_FALSE(
+      parse_gpu_env("\x7f"
+                    "ELF"));
   EXPECT_THAT(parse_gpu_env("GPU-ä").error().message, HasSubstr("byte 5 is 195"));
 }
 

@@ -59,8 +59,7 @@ class HandedOff {
   void withdraw(const std::string& id);
 
   // Brings all files up to date with the devices' health now.
-  using HealthOf =
-      std::function<Health(const std::string& resource, const NestedDevice& device)>;
+  using HealthOf = std::function<Health(const std::string& resource, const NestedDevice& device)>;
   void refresh(const HealthOf& health_of);
 
   // `mounted`: paths on the host that the kubelet has mounted into containers.

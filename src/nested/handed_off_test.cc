@@ -2,16 +2,14 @@
 #include "nested/handed_off.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "base/files.h"
+#include "base/testing/temp_dir.h"
 #include "base/unique_fd.h"
 
 namespace tranche {
@@ -28,12 +26,6 @@ NestedGrant two_gpus() {
 
 class HandedOffTest : public testing::Test {
  protected:
-  HandedOffTest() {
-    std::string name = testing::TempDir() + "handed-off-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~HandedOffTest() override { std::filesystem::remove_all(folder_); }
-
   HandedOffPaths must_issue(HandedOff& store) const {
     const auto paths = store.issue(two_gpus(), now_);
     EXPECT_TRUE(paths) << (paths ? "" : paths.error().message);
@@ -58,13 +50,13 @@ class HandedOffTest : public testing::Test {
     };
   }
 
-  std::string folder_;
+  const TempDir dir_;
   Log quiet_{[](std::string_view) {}};
   const HandedOff::Clock::time_point now_ = HandedOff::Clock::now();
 };
 
 TEST_F(HandedOffTest, IsOnDiskBeforeTheContainerIs) {
-  HandedOff store(below(folder_, "nested"), quiet_);
+  HandedOff store(dir_.path("nested"), quiet_);
   const HandedOffPaths paths = must_issue(store);
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
   EXPECT_THAT(document(paths).devices, SizeIs(2));
@@ -72,7 +64,7 @@ TEST_F(HandedOffTest, IsOnDiskBeforeTheContainerIs) {
 }
 
 TEST_F(HandedOffTest, IsTheContainersAlone) {
-  HandedOff store(folder_, quiet_);
+  HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths one = must_issue(store);
   const HandedOffPaths other = must_issue(store);
   EXPECT_NE(one.gpu_env, other.gpu_env);
@@ -81,16 +73,16 @@ TEST_F(HandedOffTest, IsTheContainersAlone) {
 }
 
 TEST_F(HandedOffTest, IsRefusedWhereItCannotBeWritten) {
-  std::ofstream(below(folder_, "file")) << "in the way";
-  HandedOff store(below(folder_, "file"), quiet_);
+  std::ofstream(dir_.path("file")) << "in the way";
+  HandedOff store(dir_.path("file"), quiet_);
   const auto refused = store.issue(two_gpus(), now_);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr(below(folder_, "file")));
+  EXPECT_THAT(refused.error().message, HasSubstr(dir_.path("file")));
   EXPECT_TRUE(store.empty());
 }
 
 TEST_F(HandedOffTest, SaysWhenAGpuIsLostAndWhenItIsBack) {
-  HandedOff store(folder_, quiet_);
+  HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   // As a mount has it: by the file and not by its name.
   const UniqueFd mounted(::open(paths.gpu_env.c_str(), O_RDONLY | O_CLOEXEC));
@@ -108,7 +100,7 @@ TEST_F(HandedOffTest, SaysWhenAGpuIsLostAndWhenItIsBack) {
 }
 
 TEST_F(HandedOffTest, LeavesAGpuEnvAloneThatItsPodWroteOtherwise) {
-  HandedOff store(folder_, quiet_);
+  HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   std::ofstream(paths.gpu_env) << "GPU-b";
   store.refresh(lost("GPU-b"));
@@ -117,7 +109,7 @@ TEST_F(HandedOffTest, LeavesAGpuEnvAloneThatItsPodWroteOtherwise) {
 }
 
 TEST_F(HandedOffTest, KeepsAGpuEnvCurrentThatItsPodWroteAsGranted) {
-  HandedOff store(folder_, quiet_);
+  HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   std::ofstream(paths.gpu_env) << "GPU-a,GPU-b\r\n";
   store.refresh(lost("GPU-b"));
@@ -127,11 +119,11 @@ TEST_F(HandedOffTest, KeepsAGpuEnvCurrentThatItsPodWroteAsGranted) {
 TEST_F(HandedOffTest, OutlivesTheAgent) {
   HandedOffPaths paths;
   {
-    HandedOff store(folder_, quiet_);
+    HandedOff store(dir_.path(), quiet_);
     paths = must_issue(store);
     store.refresh(lost("GPU-a"));
   }
-  HandedOff next(folder_, quiet_);
+  HandedOff next(dir_.path(), quiet_);
   next.recall(now_);
   ASSERT_THAT(next.grants(), SizeIs(1));
   next.refresh(lost("none"));
@@ -142,11 +134,11 @@ TEST_F(HandedOffTest, OutlivesTheAgent) {
 TEST_F(HandedOffTest, LeavesWhatItCannotReadAsItIsWhileItIsMounted) {
   HandedOffPaths paths;
   {
-    HandedOff store(folder_, quiet_);
+    HandedOff store(dir_.path(), quiet_);
     paths = must_issue(store);
   }
   ASSERT_TRUE(write_atomically(below(paths.folder, "grant.json"), "torn"));
-  HandedOff next(folder_, quiet_);
+  HandedOff next(dir_.path(), quiet_);
   next.recall(now_);
   next.refresh(lost("GPU-a"));
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
@@ -158,18 +150,18 @@ TEST_F(HandedOffTest, LeavesWhatItCannotReadAsItIsWhileItIsMounted) {
 }
 
 TEST_F(HandedOffTest, IsRemovedWhenTheKubeletHasNoSuchMountForAWhile) {
-  HandedOff store(folder_, quiet_);
+  HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   EXPECT_FALSE(store.tidy({paths.gpu_env, paths.folder}, now_));
   EXPECT_TRUE(store.tidy({}, now_ + seconds(1)));
   EXPECT_TRUE(path_exists(paths.gpu_env));
   EXPECT_FALSE(store.tidy({}, now_ + seconds(11)));
-  EXPECT_FALSE(path_exists(below(folder_, paths.id)));
+  EXPECT_FALSE(path_exists(dir_.path(paths.id)));
   EXPECT_TRUE(store.empty());
 }
 
 TEST_F(HandedOffTest, StaysWhenTheKubeletHasForgottenItForAMomentOnly) {
-  HandedOff store(folder_, quiet_);
+  HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   store.tidy({paths.folder}, now_);
   store.tidy({}, now_ + seconds(1));
@@ -180,7 +172,7 @@ TEST_F(HandedOffTest, StaysWhenTheKubeletHasForgottenItForAMomentOnly) {
 }
 
 TEST_F(HandedOffTest, WaitsForAContainerThatIsJustBeingMade) {
-  HandedOff store(folder_, quiet_);
+  HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   EXPECT_TRUE(store.tidy({}, now_ + seconds(59)));
   EXPECT_TRUE(path_exists(paths.gpu_env));
@@ -190,12 +182,12 @@ TEST_F(HandedOffTest, WaitsForAContainerThatIsJustBeingMade) {
 }
 
 TEST_F(HandedOffTest, IsGoneAtOnceWhenTheGrantIsTakenBack) {
-  HandedOff store(folder_, quiet_);
+  HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   store.withdraw(paths.id);
-  EXPECT_FALSE(path_exists(below(folder_, paths.id)));
+  EXPECT_FALSE(path_exists(dir_.path(paths.id)));
   store.withdraw("");
-  EXPECT_TRUE(path_exists(folder_));
+  EXPECT_TRUE(path_exists(dir_.path()));
 }
 
 }  // namespace

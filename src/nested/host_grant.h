@@ -16,9 +16,9 @@
 namespace tranche {
 
 struct HostGrant {
-  std::string source;                // the file or folder it was read from
-  std::vector<NestedGrant> grants;   // from JSON, one for each resource
-  std::optional<GpuEnv> env;         // from /gpu.env, where there is no JSON
+  std::string source;               // the file or folder it was read from
+  std::vector<NestedGrant> grants;  // from JSON, one for each resource
+  std::optional<GpuEnv> env;        // from /gpu.env, where there is no JSON
 
   bool operator==(const HostGrant&) const = default;
 };

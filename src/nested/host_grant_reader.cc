@@ -75,9 +75,9 @@ Result<HostGrant> read_host_grant(const NestedOptions& options) {
   }
   if (!found.grants.empty()) return found;
   if (!path_exists(options.gpu_env)) {
-    return Error{ErrorCode::kNotFound,
-                 "there is neither a " + std::string(kGrantFile) + " below " + options.host_grants +
-                     " nor a file " + options.gpu_env + "; the host's agent mounts both"};
+    return Error{ErrorCode::kNotFound, "there is neither a " + std::string(kGrantFile) + " below " +
+                                           options.host_grants + " nor a file " + options.gpu_env +
+                                           "; the host's agent mounts both"};
   }
   const Result<std::string> text = read_steady_file(options.gpu_env);
   if (!text) return text.error();

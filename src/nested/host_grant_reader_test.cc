@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nested/host_grant_reader.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
 #include <thread>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "base/files.h"
+#include "base/testing/temp_dir.h"
 
 namespace tranche {
 namespace {
@@ -25,14 +23,7 @@ using testing::HasSubstr;
 
 class HostGrantReaderTest : public testing::Test {
  protected:
-  HostGrantReaderTest() {
-    std::string name = testing::TempDir() + "host-grant-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-    options_ = {.guest = true, .host_grants = path("grants"), .gpu_env = path("gpu.env")};
-  }
-  ~HostGrantReaderTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return dir_.path(name); }
 
   void write_env(const std::string& text) const {
     std::ofstream(options_.gpu_env, std::ios::binary) << text;
@@ -42,9 +33,8 @@ class HostGrantReaderTest : public testing::Test {
     ::mkdir(options_.host_grants.c_str(), 0755);
     const std::string in = below(options_.host_grants, resource);
     ::mkdir(in.c_str(), 0755);
-    const NestedGrant grant{.resource = resource,
-                            .generation = generation,
-                            .devices = {{.uuid = uuid, .gpu = uuid}}};
+    const NestedGrant grant{
+        .resource = resource, .generation = generation, .devices = {{.uuid = uuid, .gpu = uuid}}};
     ASSERT_TRUE(write_atomically(below(in, "grant.json"), to_json(grant)));
   }
 
@@ -59,8 +49,9 @@ class HostGrantReaderTest : public testing::Test {
                                                  : std::vector<std::string>{"?"};
   }
 
-  std::string folder_;
-  NestedOptions options_;
+  const TempDir dir_;
+  const NestedOptions options_{
+      .guest = true, .host_grants = path("grants"), .gpu_env = path("gpu.env")};
 };
 
 TEST_F(HostGrantReaderTest, WaitsForAMissingFileAndSaysForWhich) {

@@ -60,7 +60,8 @@ TEST(GrantedPart, IsEverythingForTheWordAll) {
 }
 
 TEST(GrantedPart, KnowsGpusByIndexToo) {
-  EXPECT_THAT(uuids(granted_part(three_gpus(), by_env({"0", "2:1"}))), ElementsAre("GPU-0", "MIG-1"));
+  EXPECT_THAT(uuids(granted_part(three_gpus(), by_env({"0", "2:1"}))),
+              ElementsAre("GPU-0", "MIG-1"));
 }
 
 TEST(GrantedPart, OfAGpuWhoseSlicesWereGrantedIsTheseSlices) {
@@ -78,7 +79,8 @@ TEST(GrantedPart, OfAGpuThatWasGrantedWholeHasAllItsSlices) {
 TEST(GrantedPart, TellsOfWhatTheDriverDoesNotHave) {
   const GuestInventory guest = granted_part(three_gpus(), by_env({"GPU-0", "GPU-typo"}));
   EXPECT_THAT(uuids(guest), ElementsAre("GPU-0"));
-  EXPECT_THAT(guest.notes, ElementsAre(testing::AllOf(HasSubstr("GPU-typo"), HasSubstr("/gpu.env"))));
+  EXPECT_THAT(guest.notes,
+              ElementsAre(testing::AllOf(HasSubstr("GPU-typo"), HasSubstr("/gpu.env"))));
 }
 
 TEST(GrantedPart, TellsOfVeryManyUnknownOnesInOneSentence) {
@@ -99,18 +101,26 @@ TEST(GrantedPart, HasTheHostsWordOnHealth) {
 }
 
 TEST(GrantedPart, HasNoMoreMemoryThanWasGranted) {
-  const GuestInventory guest = granted_part(
-      three_gpus(),
-      by_json({{.uuid = "GPU-0", .gpu = "GPU-0", .form = ShareForm::kMemory, .granted_bytes = 20 * kGiB},
-               {.uuid = "MIG-0", .gpu = "GPU-2", .form = ShareForm::kReplicas, .granted_bytes = 4 * kGiB}}));
+  const GuestInventory guest = granted_part(three_gpus(), by_json({{.uuid = "GPU-0",
+                                                                    .gpu = "GPU-0",
+                                                                    .form = ShareForm::kMemory,
+                                                                    .granted_bytes = 20 * kGiB},
+                                                                   {.uuid = "MIG-0",
+                                                                    .gpu = "GPU-2",
+                                                                    .form = ShareForm::kReplicas,
+                                                                    .granted_bytes = 4 * kGiB}}));
   EXPECT_EQ(guest.inventory.gpus[0].memory_bytes, 20 * kGiB);
   EXPECT_EQ(guest.inventory.gpus[1].mig[0].memory_bytes, 4 * kGiB);
 }
 
 TEST(GrantedPart, AddsUpWhatSeveralResourcesGrantOfOneGpu) {
-  HostGrant grant = by_json({{.uuid = "GPU-0", .gpu = "GPU-0", .form = ShareForm::kMemory, .granted_bytes = 20 * kGiB}});
+  HostGrant grant = by_json(
+      {{.uuid = "GPU-0", .gpu = "GPU-0", .form = ShareForm::kMemory, .granted_bytes = 20 * kGiB}});
   grant.grants.push_back({.resource = "other",
-                          .devices = {{.uuid = "GPU-0", .gpu = "GPU-0", .form = ShareForm::kReplicas, .granted_bytes = 8 * kGiB}}});
+                          .devices = {{.uuid = "GPU-0",
+                                       .gpu = "GPU-0",
+                                       .form = ShareForm::kReplicas,
+                                       .granted_bytes = 8 * kGiB}}});
   EXPECT_EQ(granted_part(three_gpus(), grant).inventory.gpus[0].memory_bytes, 28 * kGiB);
 }
 

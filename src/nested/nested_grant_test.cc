@@ -91,13 +91,14 @@ TEST(NestedGrantDocument, OfAnotherVersionIsRefusedWithWhatToDo) {
 }
 
 TEST(NestedGrantDocument, ThatIsNotOneIsRefused) {
-  for (const char* text :
-       {"", "[]", "{", "GPU-a,GPU-b", R"({"version":"1"})", R"({"version":1,"resource":"a"})",
-        R"({"version":1,"generation":1,"resource":"a","devices":{}})",
-        R"({"version":1,"generation":1,"resource":"a","devices":[{"healthy":true}]})",
-        R"({"version":1,"generation":1,"resource":"a","devices":[{"uuid":"","healthy":true}]})",
-        R"({"version":1,"generation":1,"resource":"a","devices":[{"uuid":"a"}]})",
-        R"({"version":1,"generation":1,"resource":"a","devices":[{"uuid":"a","healthy":true,"share":"half"}]})"}) {
+  for (
+      const char* text :
+      {"", "[]", "{", "GPU-a,GPU-b", R"({"version":"1"})", R"({"version":1,"resource":"a"})",
+       R"({"version":1,"generation":1,"resource":"a","devices":{}})",
+       R"({"version":1,"generation":1,"resource":"a","devices":[{"healthy":true}]})",
+       R"({"version":1,"generation":1,"resource":"a","devices":[{"uuid":"","healthy":true}]})",
+       R"({"version":1,"generation":1,"resource":"a","devices":[{"uuid":"a"}]})",
+       R"({"version":1,"generation":1,"resource":"a","devices":[{"uuid":"a","healthy":true,"share":"half"}]})"}) {
     EXPECT_FALSE(parse_nested_grant(text)) << text;
   }
 }

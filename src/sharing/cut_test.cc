@@ -159,6 +159,20 @@ TEST(Policies, CountMemoryOfGpusOfDifferentSizesEachByItsOwn) {
               ElementsAre("aliyun.com/gpu-mem: GPU-0x16 GPU-1x80"));
 }
 
+TEST(Policies, OfferNoMoreReplicasThanTheMemoryThatTheyCover) {
+  ResourcePolicy tenth = in_replicas("a.b/tenth", 10);
+  tenth.replica_memory = 30 * kGiB;
+  const Catalog catalog = offer(a_node(1), {.policies = {tenth}});
+  EXPECT_THAT(lines(catalog), ElementsAre("a.b/tenth: GPU-0x2"));
+  EXPECT_THAT(catalog.notes,
+              ElementsAre(AllOf(HasSubstr("10 replicas do not fit"), HasSubstr("2 are offered"))));
+  tenth.replica_memory = 100 * kGiB;
+  const Catalog none = offer(a_node(1), {.policies = {tenth}});
+  EXPECT_THAT(lines(none), IsEmpty());
+  ASSERT_EQ(none.withheld.size(), 1U);
+  EXPECT_THAT(none.withheld[0].reason, HasSubstr("less memory than one of its replicas covers"));
+}
+
 TEST(Policies, WithholdAGpuOfUnknownSizeFromMemory) {
   Inventory node = a_node(1);
   node.gpus[0].memory_bytes = 0;

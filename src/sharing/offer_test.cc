@@ -271,5 +271,39 @@ TEST(TimeSlicing, CanLimitAContainerToOneReplica) {
   EXPECT_TRUE(catalog.offers[1].terms.one_share_only);
 }
 
+TEST(OnlySlices, AreNeverOfferedAsTheWholeGpu) {
+  Inventory node = an_inventory({a_cut_gpu(0, {k3g40gb})});
+  node.gpus[0].only_slices = true;
+  const Catalog none = offer(node, {});
+  EXPECT_THAT(none.offers, IsEmpty());
+  EXPECT_THAT(withheld(none), ElementsAre(HasSubstr("--mig-strategy is none")));
+  EXPECT_THAT(lines(offer(node, {.mig = MigStrategy::kMixed})),
+              ElementsAre("nvidia.com/mig-3g.40gb: MIG-0-0"));
+  EXPECT_THAT(lines(offer(node, {.mig = MigStrategy::kSingle})),
+              ElementsAre("nvidia.com/gpu: MIG-0-0"));
+}
+
+TEST(UsualDialect, IsThatOfAllThatNoRowOffers) {
+  const Catalog catalog = offer(an_inventory({a_gpu(0), a_cut_gpu(1, {k3g40gb})}),
+                                {.mig = MigStrategy::kMixed,
+                                 .usual_dialect = Dialect::kNestedHost,
+                                 .usual_exposure = Exposure::kAll});
+  ASSERT_EQ(catalog.offers.size(), 2U);
+  for (const Offer& offer : catalog.offers) {
+    EXPECT_EQ(offer.terms.dialect, Dialect::kNestedHost);
+    EXPECT_EQ(offer.terms.exposure, Exposure::kAll);
+  }
+}
+
+TEST(NodeDevices, AreAllThatTheDriverHasWithSlicesForCutGpus) {
+  Inventory node = an_inventory(
+      {a_gpu(0), a_cut_gpu(1, {k1g10gb, k2g20gb}), a_cut_gpu(2, {}), a_gpu(3), a_gpu(4)});
+  node.gpus[3].health.troubles = {"XID 48"};
+  node.gpus[4].lost = true;
+  std::vector<std::string> uuids;
+  for (const OfferedDevice& device : node_devices(node)) uuids.push_back(device.uuid);
+  EXPECT_THAT(uuids, ElementsAre("GPU-0", "MIG-1-0", "MIG-1-1", "GPU-2", "GPU-3"));
+}
+
 }  // namespace
 }  // namespace tranche
