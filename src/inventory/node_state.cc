@@ -235,10 +235,14 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
   state.inventory.limits_memory = reading.limits_memory;
   state.inventory.topology = reading.topology;
 
+  state.has_stranger = false;
   std::set<GpuUuid> seen;
   for (const GpuReading& one : reading.gpus) {
     const std::optional<GpuUuid> gpu = identify(state, reading, one);
-    if (!gpu) continue;  // it never said who it is: there is no id to list it under
+    if (!gpu) {  // it never said who it is: there is no id to list it under
+      state.has_stranger = true;
+      continue;
+    }
     seen.insert(*gpu);
     if (one.gpu) {
       learn(state, *one.gpu);
@@ -353,6 +357,7 @@ ReadWish wish_for(const NodeState& state) {
 }
 
 bool wants_fresh_session(const NodeState& state) {
+  if (state.has_stranger) return true;
   return std::ranges::any_of(state.faults, [&](const Fault& fault) {
     if (fault.session != state.session) return false;
     switch (fault.clearance) {

@@ -40,6 +40,8 @@ struct NodeState {
   bool driver_released = false;
   std::map<GpuUuid, std::string> released;
   std::uint64_t session = 0;
+  // In the last reading a GPU failed that has never said who it is.
+  bool has_stranger = false;
   DriverKind seen_by = DriverKind::kNone;  // what the last reading came from
   // The kernel module was seen gone: what comes back has been reset.
   bool driver_was_unloaded = false;

@@ -181,6 +181,15 @@ TEST(NodeState, PassesOverAGpuThatNeverSaidWhoItIs) {
   EXPECT_THAT(present(state).gpus, SizeIs(1));
 }
 
+// Lost before we came: no fault is open that would ask for it.
+TEST(NodeState, WantsFreshSessionsForAGpuThatNeverSaidWhoItIs) {
+  NodeState state = with_reading(
+      {}, reading_of({answering(a_gpu(0)), failing(1, FailureKind::kLost, "lost")}), kAround);
+  EXPECT_TRUE(wants_fresh_session(state));
+  state = with_reading(std::move(state), all_fine(2, 2), kAround);
+  EXPECT_FALSE(wants_fresh_session(state));
+}
+
 TEST(Xid, MakesItsGpuUnhealthyWithAReason) {
   const NodeState state = with_event(node_of(2), xid("GPU-1", 79), {}, kAround);
   EXPECT_THAT(unhealthy(state), ElementsAre("GPU-1"));
