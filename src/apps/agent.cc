@@ -156,6 +156,7 @@ class Agent {
   void look_around(const Inventory& inventory) {
     circumstances_.facts = facts_reader_.read(inventory, settings_);
     circumstances_.facts.devices = node_devices(inventory);
+    circumstances_.facts.driver_version = inventory.driver_version;
     circumstances_.facts.mps = mps_.report().wirings;
     circumstances_.facts.driver_limits_memory = inventory.limits_memory;
     circumstances_.enforcers = enforcers(inventory, settings_.grant, settings_.cdi.disabled_hooks);

@@ -36,7 +36,8 @@ GrantRequest for_all(const GrantRequest& request, bool must_be_nameable) {
 }
 
 NestedGrant nested_grant(const GrantRequest& request) {
-  NestedGrant grant{.resource = request.offer.name.text};
+  NestedGrant grant{.resource = request.offer.name.text,
+                    .driver_version = request.facts.driver_version};
   for (const HeldDevice& held : request.devices) {
     const OfferedDevice& device = *held.device;
     NestedDevice nested{.uuid = device.uuid,

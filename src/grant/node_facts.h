@@ -48,6 +48,7 @@ struct NodeFacts {
   std::map<std::string, std::set<std::string>> cdi;
   std::string cdi_problem;  // why specifications are not current; empty: they are
 
+  std::string driver_version;  // "580.105.08"; empty: not known
   // All that the node has, for those who are told of all (nested clusters).
   std::vector<OfferedDevice> devices;
 

@@ -81,7 +81,8 @@ class NestedGpus(NestedStory):
             self.driver.fault("come-back", "--gpu", uuid)
         guest.start()
         inner.until_offered(2)
-        for name in ("one", "two"):  # bare pods of the last life; their GPUs are not this node's
+        for name in ("one", "two"):  # of the last life; their GPUs are not this node's
+            self.assertIn("cannot allocate", inner.until_phase(name, "Failed")["status"]["message"])
             inner.cluster.api.delete(f"/api/v1/namespaces/default/pods/{name}")
         until(lambda: not inner.exists("one") and not inner.exists("two"), "the end of the old pods", 60)
         self.assertEqual(sorted(inner.run_pod("both", 2).visible()), sorted(others))
