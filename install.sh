@@ -14,7 +14,7 @@ Installs the agent, with the image that build.sh has pushed, into the cluster of
 
   --manifest FILE   instead of deploy/manifests/tranche-device-plugin.yml; a name is looked for
                     in deploy/manifests as well
-  --profile NAME    the agent's --profile
+  --profile NAME    the agent's --profile; nested-host and nested-guest have manifests of their own
   --timeout TIME    how long to wait until it runs on all nodes (default 2m)
   --dry-run         only prints what would be applied; needs no cluster and no kubectl
 
@@ -27,7 +27,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=deploy/image/name.sh
 . "$root/deploy/image/name.sh"
 
-manifest=$root/deploy/manifests/$image_repository.yml profile='' timeout=2m dry_run='' words=()
+manifest='' profile='' timeout=2m dry_run='' words=()
 while [ $# -gt 0 ]; do
   case $1 in
     --manifest=* | --profile=* | --timeout=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;;
@@ -56,13 +56,15 @@ check_registry "$registry"
 [ ${#words[@]} -eq 1 ] || check_tag "$tag"  # an empty one is none
 [[ $profile =~ ^([a-z0-9]+(-[a-z0-9]+)*)?$ ]] || refuse "'$profile' is not a profile's name, such as nvidia"
 [[ $timeout =~ ^([0-9]+[hms])+$ ]] || refuse "'$timeout' is not a time, such as 90s or 10m"
+if [ -z "$manifest" ]; then
+  manifest=$root/deploy/manifests/$image_repository.yml
+  # A profile that needs more than a variable has a manifest of its own.
+  if [ -n "$profile" ] && [ -f "${manifest%.yml}-$profile.yml" ]; then
+    manifest=${manifest%.yml}-$profile.yml profile=''
+  fi
+fi
 [ -f "$manifest" ] || manifest=$root/deploy/manifests/$manifest
 [ -f "$manifest" ] || refuse "there is no manifest ${manifest##*/}, neither here nor in $root/deploy/manifests"
-
-# A profile may have a manifest of its own.
-if [ -n "$profile" ] && [ -f "${manifest%.yml}-$profile.yml" ]; then
-  manifest=${manifest%.yml}-$profile.yml profile=''
-fi
 
 # The image that the manifest has is ours by its last part, whatever registry and tag.
 image_line="^( +(- )?image: *)[\"']?([^ \"']*/)?$image_repository(:[^ \"'@]*)?(@[^ \"']*)?[\"']? *$"

@@ -171,13 +171,22 @@ class Install(Scripts):
 
     def test_a_profile_is_a_variable_more(self):
         for path in sorted((self.checkout / "deploy/manifests").glob("*.yml")):
+            if "PROFILE" in path.read_text():
+                continue
             with self.subTest(path.name):
                 without = self.manifest("--manifest", path.name)
-                with_it = self.manifest("--manifest", path.name, "--profile=nested-host")
-                added = '\n            - name: PROFILE\n              value: "nested-host"'
+                with_it = self.manifest("--manifest", path.name, "--profile=gpushare")
+                added = '\n            - name: PROFILE\n              value: "gpushare"'
                 self.assertEqual(with_it.count(added), 1)
                 self.assertEqual(with_it.replace(added, ""), without)
                 self.assertIn("          env:" + added, with_it)
+
+    def test_a_profile_may_have_a_manifest_of_its_own(self):
+        for profile in ("nested-host", "nested-guest"):
+            own = f"tranche-device-plugin-{profile}.yml"
+            self.assertEqual(self.manifest("--profile", profile), self.manifest("--manifest", own))
+            self.assertIn(f'value: "{profile}"', self.manifest("--profile", profile))
+            self.refuses("has a PROFILE already", own, f"--profile={profile}")
 
     def test_a_manifest_of_the_users_own(self):
         own = self.elsewhere / "own.yml"

@@ -19,7 +19,8 @@ class NestedStory : public NodeStory {
   std::string uuid(std::size_t gpu) const { return node_->world()->gpus.at(gpu).uuid.text; }
 
   // What is mounted at a path of the container, on the host.
-  static std::string mounted_at(const standin::ContainerResponse& response, const std::string& path) {
+  static std::string mounted_at(const standin::ContainerResponse& response,
+                                const std::string& path) {
     for (const standin::Mount& mount : response.mounts) {
       if (mount.container_path == path) return mount.host_path;
     }
@@ -35,7 +36,8 @@ class NestedStory : public NodeStory {
       ASSERT_TRUE(grant) << grant.error().message;
       if (grant->devices.at(device).health.ok() == healthy) return;
     }
-    FAIL() << file << " never said that device " << device << " is " << (healthy ? "" : "un") << "healthy";
+    FAIL() << file << " never said that device " << device << " is " << (healthy ? "" : "un")
+           << "healthy";
   }
 };
 
@@ -76,7 +78,8 @@ TEST_F(NestedStory, AGuestOffersWhatItWasGrantedAndFollowsIt) {
   expect_log("nothing is offered until it is known what the host granted");
   std::ofstream(env) << uuid(1) << "," << uuid(3);
   expect_allocatable(kGpu, 2);
-  EXPECT_THAT(split(granted("pod", {{kGpu, 2}}).envs.at("NVIDIA_VISIBLE_DEVICES"), ','), ElementsAre(uuid(1), uuid(3)));
+  EXPECT_THAT(split(granted("pod", {{kGpu, 2}}).envs.at("NVIDIA_VISIBLE_DEVICES"), ','),
+              ElementsAre(uuid(1), uuid(3)));
   remove("pod");
   std::ofstream(env) << uuid(3);
   expect_capacity(kGpu, 1);
