@@ -59,8 +59,7 @@ def seconds(text):
 
 class Cluster:
     """Its node is in namespaces of its own on this machine."""
-    namespaces = ("--mount", "--net", "--pid")  # what a command on the node enters
-    entry = ()  # and the words before the command, when it is in them
+    entry = ()  # words before a command on the node, when it has entered these
 
     def __init__(self, state, programs=None, place=None):
         state = pathlib.Path(state).resolve()
@@ -184,7 +183,7 @@ class Cluster:
     def command_inside(self, *words):
         """The command line that runs `words` on the node."""
         path = ":".join([*self.programs.values(), "/usr/sbin:/usr/bin:/sbin:/bin"])
-        return ["nsenter", "--target", str(self.pid()), *self.namespaces, "--", *self.entry,
+        return ["nsenter", "--target", str(self.pid()), "--mount", "--net", "--pid", "--", *self.entry,
                 "/usr/bin/env", f"PATH={path}", f"KUBECONFIG={self.layout.kubeconfig('admin')}",
                 f"CONTAINERD_ADDRESS={CONTAINERD_SOCKET}", "CONTAINERD_NAMESPACE=k8s.io", *map(str, words)]
 

@@ -19,15 +19,16 @@ PODS = "/api/v1/namespaces/default/pods"
 # Programs and libraries of the machine; and a kubelet does not start without a list of users.
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/passwd", "/etc/group")
 # A command that is run on the node from outside is where the node's daemons are, and
-# so under the same limits, also of devices.
+# so under the same limits, also of devices. It moves first and takes the cgroup namespace
+# then: cgroup v2 that is mounted with nsdelegate lets nobody in from outside of that.
 JOIN = (f'for file in {cgroups.ROOT}/{cgroups.DAEMONS}/cgroup.procs '
         f'{cgroups.ROOT}/*/{cgroups.DAEMONS}/cgroup.procs; '
-        'do [ ! -e "$file" ] || echo 0 > "$file" || exit; done; exec "$@"')
+        'do [ ! -e "$file" ] || echo 0 > "$file" || exit; done; '
+        'exec nsenter --cgroup=/proc/1/ns/cgroup -- "$@"')
 
 
 class InnerCluster(Cluster):
     """`up` creates the pod and boots, `down` deletes the pod; both may be had again and again."""
-    namespaces = (*Cluster.namespaces, "--cgroup")
     entry = ("/bin/sh", "-c", JOIN, "join")
 
     def __init__(self, outer, name, limits=None, folders=None, changes=None):
@@ -103,7 +104,6 @@ class InnerCluster(Cluster):
                 "volumes": [{"name": f"folder-{number}", "hostPath": {"path": path}}
                             for number, path in enumerate(mounts)],
                 **self.changes}}
-
 
     def mounts(self):
         """{path: whether the pod may write there}"""

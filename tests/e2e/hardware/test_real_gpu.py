@@ -1,69 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On a machine with a real GPU and its driver: pods compute, or cannot.
-
-The agent does not name GPUs in a variable here: there is no runtime of NVIDIA's
-to read it. What a container gets, it gets from the kubelet and containerd.
-"""
-import os
+"""On a machine with a real GPU and its driver: pods compute, or cannot."""
 import pathlib
-import re
-import shutil
-import subprocess
 
-from cluster import images
 from cluster.cluster import until
-from cluster.layout import COMPUTE_IMAGE
 
-from stories.agent import PluginProcess
-from stories.story import AGENT, GPU, Story
+from stories.story import GPU
 
-DRIVER_FILES = ("libcuda.so*", "libnvidia-*.so*")
+from .real_gpu import COMPUTES, RealGpuStory
+
 DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
-COMPUTES = "computed on NVIDIA"
 
 
-class RealGpu(Story):
-    more_programs = ("nvidia",)
-
-    def setUp(self):
-        super().setUp()
-        # The agent finds the driver as on any node; the machine's nodes are put into the node's /dev.
-        for node in pathlib.Path("/dev").glob("nvidia*"):
-            if node.is_char_device() and not self.cluster.path(node).exists():
-                number = node.stat().st_rdev
-                self.cluster.checked("mknod", "-m", "666", node, "c", os.major(number), os.minor(number))
-        archive = self.cluster.layout.state / "compute.tar"
-        images.make_compute(archive, self.cluster.programs["pods"])
-        self.cluster.import_image(archive)
-        self.count = len(subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True,
-                                        check=True).stdout.splitlines())
-
-    def start_agent(self, *flags):
-        agent = PluginProcess(self.cluster, AGENT, ["--driver-root-ctr-path=/", *flags])
-        self.plugins.append(agent)
-        agent.start()
-        self.until_offered(self.count)
-        return agent
-
-    def pod_that_computes(self, name, count=1, env=None):
-        """Its view, and what the program said."""
-        variables = [{"name": key, "value": value} for key, value in (env or {}).items()]
-        self.create(self.pod(name, count, look="echo told result $(compute)",
-                             container={"image": COMPUTE_IMAGE, "env": variables}))
-        return self.view(name)
-
-    def driver_folder(self):
-        """Only the driver's files, as hosts without NVIDIA's runtime have them in a folder."""
-        folder = self.cluster.layout.state / "driver"
-        if not folder.exists():
-            (folder / "lib64").mkdir(parents=True)
-            known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
-            place = pathlib.Path(re.search(r"libcuda\.so\.1 .*=> (/\S+)", known)[1]).parent
-            for pattern in DRIVER_FILES:
-                for file in place.glob(pattern):
-                    shutil.copy2(file, folder / "lib64", follow_symlinks=False)
-        return folder
-
+class RealGpu(RealGpuStory):
     def test_a_pod_computes_on_the_gpu_that_it_got_as_device_nodes(self):
         self.start_agent("--device-list-strategy=volume-mounts", "--pass-device-specs",
                          f"--host-path={self.driver_folder()}")
@@ -72,23 +20,16 @@ class RealGpu(Story):
         self.assertFalse(view.env.get("NVIDIA_VISIBLE_DEVICES", "").startswith("GPU-"))
 
     def test_a_pod_computes_on_the_gpu_that_it_got_by_cdi(self):
-        self.start_agent("--device-list-strategy=cdi-cri", f"--nvidia-cdi-hook-path={self.hook()}")
+        self.start_agent(*self.by_cdi())
         view = self.pod_that_computes("computes")
         self.assertIn(COMPUTES, view.told["result"])
 
-    def hook(self):
-        return f"{self.cluster.programs['nvidia']}/nvidia-cdi-hook"
-
     def test_a_pod_that_asks_for_none_cannot_open_it(self):
-        self.start_agent("--device-list-strategy=cdi-cri", f"--nvidia-cdi-hook-path={self.hook()}")
-        view = self.run_pod("without", 0)
-        self.assertEqual(view.nodes, {})
-        # It may make a node itself, but the device cgroup keeps it closed.
-        self.assertEqual(view.reachable_minors(), [])
-        self.assertEqual(view.made[255], "denied")
+        self.start_agent(*self.by_cdi())
+        self.assert_has_no_gpu(self.run_pod("without", 0))
 
     def test_a_pod_goes_on_computing_when_kubelet_and_agent_were_killed(self):
-        agent = self.start_agent("--device-list-strategy=cdi-cri", f"--nvidia-cdi-hook-path={self.hook()}")
+        agent = self.start_agent(*self.by_cdi())
         self.pod_that_computes("goes-on")
         self.cluster.kill("kubelet")
         agent.kill()

@@ -70,12 +70,12 @@ class PluginProcess:
 
 
 class Agent(PluginProcess):
-    """Ours, on the simulated driver."""
+    """Ours, on the simulated driver if nothing else is said."""
     is_ours = True
+    simulated = (f"--driver-root={DRIVER_ROOT}", f"--driver-root-ctr-path={DRIVER_ROOT}", f"--host-root={DRIVER_ROOT}")
 
-    def __init__(self, cluster, program, flags=()):
-        self.node_flags = [f"--driver-root={DRIVER_ROOT}", f"--driver-root-ctr-path={DRIVER_ROOT}",
-                           f"--host-root={DRIVER_ROOT}"]
+    def __init__(self, cluster, program, flags=(), node_flags=simulated):
+        self.node_flags = node_flags  # how it finds the driver
         self.program = program
         super().__init__(cluster, program, [*self.node_flags, *flags])
         self.flags = list(flags)
