@@ -156,6 +156,7 @@ class Agent {
   void look_around(const Inventory& inventory) {
     circumstances_.facts = facts_reader_.read(inventory, settings_);
     circumstances_.facts.devices = node_devices(inventory);
+    circumstances_.facts.excluded = excluded_gpus(inventory, settings_.sharing);
     circumstances_.facts.driver_version = inventory.driver_version;
     circumstances_.facts.mps = mps_.report().wirings;
     circumstances_.facts.driver_limits_memory = inventory.limits_memory;
@@ -259,8 +260,8 @@ class Agent {
     look_around(inventory);
     composition_ = compose(inventory, settings_, circumstances_);
     std::ranges::move(granted.notes, std::back_inserter(composition_.catalog.notes));
-    desk_.keep(composition_.wants_ledger);
-    nested_.keep_up(composition_.catalog, inventory);
+    // The files of node pods go when the ledger's keeper has the kubelet say that they may.
+    desk_.keep(composition_.wants_ledger || !nested_.handed_off().empty());
     // A list that could not be read must not end anybody's daemon.
     if (inventory.driver_trouble.empty()) {
       mps_.serve(composition_.catalog, settings_.mps, circumstances_.ledger.get());
@@ -313,6 +314,7 @@ class Agent {
 
   void serve() {
     host_->serve(composition_.servings);
+    nested_.keep_up(composition_.catalog, facts_.inventory);
     publish_status();
   }
 

@@ -31,9 +31,8 @@ GuestInventory as_granted(const Settings& settings, NodeStatus& status) {
   if (!settings.nested.guest) return all;
   const Result<HostGrant> grant = read_host_grant(settings.nested);
   status.host_grant = grant ? GuestFacts{*grant, ""} : GuestFacts{{}, grant.error().message};
-  if (grant) return granted_part(status.inventory, *grant);
-  all.inventory.gpus.clear();
-  return all;
+  return grant ? granted_part(status.inventory, *grant)
+               : unknown_part(status.inventory, grant.error().message);
 }
 
 // What an agent would see. Reads and leaves nothing behind: faults that an

@@ -59,17 +59,11 @@ bool NestedDesk::look() { return reader_ && reader_->look(); }
 
 GuestInventory NestedDesk::granted(const Inventory& inventory) const {
   if (!reader_) return {.inventory = inventory};
-  GuestInventory guest{.inventory = inventory};
-  if (reader_->grant()) {
-    guest = granted_part(inventory, *reader_->grant());
-  } else {
-    guest.inventory.gpus.clear();
-  }
+  if (!reader_->grant()) return unknown_part(inventory, reader_->problem());
+  GuestInventory guest = granted_part(inventory, *reader_->grant());
   if (!reader_->problem().empty()) {
-    guest.notes.push_back(
-        reader_->grant()
-            ? "the host's grant cannot be read; the last one stands: " + reader_->problem()
-            : "nothing is offered until it is known what the host granted: " + reader_->problem());
+    guest.notes.push_back("the host's grant cannot be read; the last one stands: " +
+                          reader_->problem());
   }
   return guest;
 }

@@ -36,15 +36,11 @@ Status write_and_sync(int fd, std::string_view content, mode_t mode) {
   return Done{};
 }
 
-}  // namespace
-
-Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return errno_error("opening " + path);
+Result<std::string> read_all(int fd, const std::string& path, std::size_t limit) {
   std::string content;
   std::array<char, 65536> buffer{};
   while (true) {
-    const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return errno_error("reading " + path);
     if (count == 0) return content;
@@ -54,6 +50,29 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
                    "reading " + path + ": larger than " + std::to_string(limit) + " bytes"};
     }
   }
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t limit) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return errno_error("opening " + path);
+  return read_all(fd.get(), path, limit);
+}
+
+Result<std::string> read_plain_file(const std::string& path, std::size_t limit) {
+  // O_NONBLOCK: a pipe has no writer perhaps, and a lease may be held.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd) return errno_error("opening " + path);
+  if (Status plain = check_plain(fd.get(), path); !plain) return plain.error();
+  return read_all(fd.get(), path, limit);
+}
+
+Status check_plain(int fd, const std::string& path) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return errno_error("looking at " + path);
+  if (S_ISREG(status.st_mode)) return Done{};
+  return Error{ErrorCode::kInvalidArgument, path + " is no plain file"};
 }
 
 Status write_atomically(const std::string& path, std::string_view content, mode_t mode) {

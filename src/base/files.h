@@ -17,6 +17,13 @@ namespace tranche {
 // The file's content. A file above `limit` bytes is an error, not a part of it.
 Result<std::string> read_file(const std::string& path, std::size_t limit = 16 << 20);
 
+// The same of a file that somebody else may have put there: whatever is no plain
+// file, and a link in its place, is an error, and nobody can make us wait.
+Result<std::string> read_plain_file(const std::string& path, std::size_t limit);
+
+// An error unless the open file is a plain one; `path` is for its message.
+Status check_plain(int fd, const std::string& path);
+
 // Replaces the file in one step: a reader sees the old content or the new, and
 // after a failure (disk full, say) the old one is still there. The temporary
 // file starts with a dot and has another suffix, so that directory readers

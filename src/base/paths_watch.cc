@@ -21,15 +21,19 @@ constexpr std::uint32_t kMask = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_F
 
 PathsWatch::PathsWatch() : fd_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
 
-void PathsWatch::set(const std::vector<std::string>& paths) {
-  if (!fd_) return;
+bool PathsWatch::set(const std::vector<std::string>& paths) {
+  if (!fd_) return false;
+  bool is_complete = true;
   // A path may lead to another file than before: each is asked for again, and
   // the kernel answers with the same number where it is the same file.
   std::map<std::string, int> next;
   std::set<int> kept;
   for (const std::string& path : paths) {
     const int watch = ::inotify_add_watch(fd_.get(), path.c_str(), kMask);
-    if (watch < 0) continue;
+    if (watch < 0) {
+      is_complete = is_complete && (errno == ENOENT || errno == ENOTDIR);
+      continue;
+    }
     next[path] = watch;
     kept.insert(watch);
   }
@@ -37,6 +41,7 @@ void PathsWatch::set(const std::vector<std::string>& paths) {
     if (!kept.contains(watch)) ::inotify_rm_watch(fd_.get(), watch);
   }
   watches_ = std::move(next);
+  return is_complete;
 }
 
 bool PathsWatch::drain() {

@@ -20,8 +20,9 @@ class PathsWatch {
   PathsWatch();
 
   // Watches these and no others. Those that are not there are passed over: whoever
-  // waits for one watches the folder above it.
-  void set(const std::vector<std::string>& paths);
+  // waits for one watches the folder above it. False: one that is there cannot be
+  // watched, because the kernel allows no more.
+  bool set(const std::vector<std::string>& paths);
 
   // Readable when drain() would say true; -1 where the kernel allows no watch.
   int fd() const { return fd_.get(); }

@@ -37,6 +37,9 @@ struct MigDevice {
   // Minors of /dev/nvidia-caps/nvidia-cap<N> that open the two instances.
   std::optional<unsigned> gpu_instance_cap;
   std::optional<unsigned> compute_instance_cap;
+  // In a nested cluster: of its memory, the host granted a part; memory_bytes
+  // is that part.
+  bool partial = false;
   Health health;
 
   bool operator==(const MigDevice&) const = default;
@@ -56,6 +59,7 @@ struct Gpu {
   std::vector<MigDevice> mig;  // sorted by index
   // In a nested cluster: the host granted these MIG devices and not the GPU.
   bool only_slices = false;
+  bool partial = false;  // as of a MIG device
   Health health;
   // The driver does not list it any more, or calls it lost: naming it to a
   // runtime would fail.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "grant/cdi_names.h"
@@ -9,9 +10,11 @@
 namespace tranche {
 namespace {
 
+// Whether it is granted, or is a slice of a GPU that is granted as a whole.
 bool is_granted(const GrantRequest& request, const OfferedDevice& device) {
-  return std::ranges::any_of(
-      request.devices, [&](const HeldDevice& held) { return held.device->uuid == device.uuid; });
+  return std::ranges::any_of(request.devices, [&](const HeldDevice& held) {
+    return held.device->uuid == device.uuid || held.device->uuid == device.gpu.text;
+  });
 }
 
 // Whether containers could be given it in the ways that are configured.
@@ -23,15 +26,29 @@ bool is_nameable(const GrantRequest& request, const OfferedDevice& device) {
          known->second.contains(cdi_device_name(by_uuid ? device.uuid : device.index()));
 }
 
-// The same request for every device of the node. One that is not granted and
-// cannot be had is left out: it must not keep a node pod from starting.
-GrantRequest for_all(const GrantRequest& request, bool must_be_nameable) {
-  GrantRequest all{request.offer, request.options, request.facts, {}};
+// The granted ones and every other device of the node.
+GrantRequest for_all(const GrantRequest& request) {
+  GrantRequest all{request.offer, request.options, request.facts, request.devices};
   for (const OfferedDevice& device : request.facts.devices) {
-    if (is_granted(request, device) || !must_be_nameable || is_nameable(request, device)) {
-      all.devices.push_back({&device, 1});
-    }
+    if (!is_granted(request, device)) all.devices.push_back({&device, 1});
   }
+  std::ranges::sort(all.devices, {}, [](const HeldDevice& held) {
+    return std::pair(held.device->gpu_index, held.device->mig_index);
+  });
+  return all;
+}
+
+// Of these, what may be reached: one that is not granted and cannot be had is
+// left out, because it must not keep a node pod from starting; so is one that
+// the configuration excludes.
+GrantRequest reachable(const GrantRequest& request) {
+  if (request.offer.terms.exposure != Exposure::kAll) return request;
+  GrantRequest all = for_all(request);
+  std::erase_if(all.devices, [&](const HeldDevice& held) {
+    if (is_granted(request, *held.device)) return false;
+    return request.facts.excluded.contains(held.device->gpu.text) ||
+           !is_nameable(request, *held.device);
+  });
   return all;
 }
 
@@ -60,12 +77,11 @@ NestedGrant nested_grant(const GrantRequest& request) {
 Result<ContainerGrant> nested_host_grant(const GrantRequest& request) {
   const DeviceListStrategy& list = request.options.list;
   const Exposure exposure = request.offer.terms.exposure;
-  const GrantRequest reachable = exposure == Exposure::kAll ? for_all(request, true) : request;
-  Result<ContainerGrant> grant = nvidia_grant(reachable);
+  Result<ContainerGrant> grant = nvidia_grant(reachable(request));
   if (!grant) return grant.error();
   // With volume mounts the variable names their folder.
   if (exposure == Exposure::kEnvvar && list.envvar && !list.volume_mounts) {
-    grant->env["NVIDIA_VISIBLE_DEVICES"] = join(device_names(for_all(request, false)), ",");
+    grant->env["NVIDIA_VISIBLE_DEVICES"] = join(device_names(for_all(request)), ",");
   }
   grant->env["NVIDIA_ALLOCATED_DEVICES"] = join(device_names(request), ",");
   grant->nested = nested_grant(request);

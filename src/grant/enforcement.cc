@@ -35,8 +35,9 @@ bool is_nvidias_own(const Offer& offer) {
 }
 
 // Where nobody but the policy's own words can ask for more than there is: a
-// whole device needs no limit.
+// whole device needs no limit, unless it is ours in part only.
 bool holds_itself(const Offer& offer) {
+  if (std::ranges::any_of(offer.devices, &OfferedDevice::partial)) return false;
   return offer.terms.form == ShareForm::kWhole || is_nvidias_own(offer);
 }
 

@@ -186,5 +186,19 @@ TEST(AContainer, IsToldNothingWhereMemoryIsNotCounted) {
   EXPECT_FALSE(must_grant(offer, {"GPU-0::0"}).env.contains("TRANCHE_MEMORY_ENFORCEMENT"));
 }
 
+// In a nested cluster that was granted a part of it.
+TEST(PartOfAGpu, IsHeldAndToldOfLikeAnyShareThoughItIsOfferedWhole) {
+  OfferedDevice part = a_shared_gpu(0, 1, 8 * kGiB);
+  part.replicas.reset();
+  part.partial = true;
+  Offer offer = an_offer("nvidia.com/gpu", {part}, {});
+  const Result<Rung> rung = settle(offer, {.driver_limits_memory = true});
+  ASSERT_TRUE(rung);
+  EXPECT_EQ(*rung, Rung::kDriver);
+  const ContainerGrant grant = must_grant(offer, {"GPU-0"});
+  EXPECT_EQ(grant.env.at("TRANCHE_MEMORY_LIMIT_MIB"), "8192");
+  EXPECT_EQ(grant.env.at("TRANCHE_MEMORY_ENFORCEMENT"), "none");
+}
+
 }  // namespace
 }  // namespace tranche

@@ -103,6 +103,22 @@ TEST(ExposureAll, LeavesOutWhatCdiCannotResolve) {
   EXPECT_EQ(must_refuse(offer, {"GPU-0"}, node, by_cdi).code, ErrorCode::kUnavailable);
 }
 
+TEST(ExposureAll, KeepsBackWhatTheConfigurationExcludes) {
+  NodeFacts node = facts();
+  node.excluded = {"GPU-2", "GPU-3"};
+  const ContainerGrant grant =
+      must_grant(offered(Exposure::kAll), {"GPU-1"}, node, {.pass_device_specs = true});
+  EXPECT_THAT(nodes(grant), ElementsAre("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia1"));
+}
+
+// --mig-strategy=none offers a GPU that is cut as a whole.
+TEST(NestedHostsDialect, NamesAGrantedGpuAndNotItsSlices) {
+  const Offer whole = an_offer("nvidia.com/gpu", {a_gpu(3)}, {.dialect = Dialect::kNestedHost});
+  const ContainerGrant grant = must_grant(whole, {"GPU-3"}, facts());
+  EXPECT_EQ(grant.env.at("NVIDIA_VISIBLE_DEVICES"), "GPU-0,GPU-1,GPU-2,GPU-3");
+  EXPECT_EQ(grant.env.at("NVIDIA_ALLOCATED_DEVICES"), "GPU-3");
+}
+
 TEST(ExposureGranted, ShowsNothingOfOtherGpus) {
   const ContainerGrant grant =
       must_grant(offered(Exposure::kGranted), {"GPU-1"}, facts(),
@@ -142,6 +158,12 @@ TEST(NestedGrantOfAContainer, KnowsASlicesRealGpu) {
   EXPECT_EQ(grant.env.at("NVIDIA_ALLOCATED_DEVICES"), "MIG-3-0");
   EXPECT_EQ(grant.nested->devices.at(0).gpu, "GPU-3");
   EXPECT_TRUE(grant.nested->devices.at(0).is_mig());
+}
+
+TEST(NestedGrantOfAContainer, NamesTheDriver) {
+  NodeFacts node = facts();
+  node.driver_version = "580.105.08";
+  EXPECT_EQ(must_grant(offered(), {"GPU-1"}, node).nested->driver_version, "580.105.08");
 }
 
 TEST(NestedGrantOfAContainer, IsForNoOtherDialect) {

@@ -51,6 +51,7 @@ struct NodeFacts {
   std::string driver_version;  // "580.105.08"; empty: not known
   // All that the node has, for those who are told of all (nested clusters).
   std::vector<OfferedDevice> devices;
+  std::set<std::string> excluded;  // uuids of GPUs that the configuration keeps back
 
   std::map<std::string, MpsWiring> mps;  // by the device's uuid
   // The driver can hold a cgroup to a limit of memory (r615 and newer).

@@ -158,7 +158,9 @@ void plan_gpus(const Found& found, CdiPlan& plan) {
   CdiSpec spec = {.device_class = device_class};
   for (const Gpu& gpu : found.inventory.gpus) {
     const DeviceIdStrategy ids = found.grant.ids;
-    add_device(cdi_device_name(gpu, ids), gpu_edits(found, gpu), spec, plan);
+    if (!gpu.only_slices) {
+      add_device(cdi_device_name(gpu, ids), gpu_edits(found, gpu), spec, plan);
+    }
     for (const MigDevice& mig : gpu.mig) {
       add_device(cdi_device_name(gpu, mig, ids), mig_edits(found, gpu, mig), spec, plan);
     }

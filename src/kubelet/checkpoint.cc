@@ -200,6 +200,7 @@ Result<std::set<std::string>> parse_checkpoint_mounts(std::string_view text,
   const std::set<std::string> all;
   CheckpointReader reader(all, true);
   if (const auto read = read_with(reader, text); !read) return read.error();
+  const std::string prefix = below(folder, "");  // ends in one slash
   std::set<std::string> mounts;
   for (const std::string& answer : reader.answers()) {
     std::string bytes;
@@ -208,7 +209,7 @@ Result<std::set<std::string>> parse_checkpoint_mounts(std::string_view text,
       return Error{ErrorCode::kInvalidArgument, "the answer in an entry is not a plugin's"};
     }
     for (const auto& mount : response.mounts()) {
-      if (mount.host_path().starts_with(folder + "/")) mounts.insert(mount.host_path());
+      if (mount.host_path().starts_with(prefix)) mounts.insert(mount.host_path());
     }
   }
   return mounts;

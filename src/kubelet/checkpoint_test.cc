@@ -148,6 +148,11 @@ TEST(CheckpointMounts, AreThoseOfPluginsAnswersBelowAFolder) {
   EXPECT_THAT(*mounts, ElementsAre("/s/1/gpu.env", "/s/1/shown"));
 }
 
+TEST(CheckpointMounts, AreFoundBelowAFolderWithASlashBehindIt) {
+  EXPECT_THAT(*parse_checkpoint_mounts(with_mounts({"/s/1/gpu.env"}), "/s/"),
+              ElementsAre("/s/1/gpu.env"));
+}
+
 TEST(CheckpointMounts, AreNoneWhereNobodyHasAny) {
   for (const std::string& text : {with_entries("null"), with_entries("[]"), with_mounts({})}) {
     const auto mounts = parse_checkpoint_mounts(text, "/s");

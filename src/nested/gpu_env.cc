@@ -12,21 +12,68 @@ namespace {
 
 // Longer than any id; a longer word is something else.
 constexpr std::size_t kLongestName = 256;
+constexpr std::string_view kExpected =
+    "it should be one line of GPU uuids with commas between them";
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool is_text(char c) { return (c > ' ' && c < 0x7f) || is_space(c) || c == '\n'; }
 
-// The part behind "NAME=", where the line begins so.
-std::string_view without_variable(std::string_view line) {
+// The variable that our own host sets; where a file has it, nothing else in it
+// counts: another one beside it may list all GPUs of the node.
+constexpr std::string_view kAllocated = "NVIDIA_ALLOCATED_DEVICES";
+
+// A line as a shell would read it.
+struct Line {
+  std::string_view variable;  // empty: a plain line
+  std::string_view text;
+};
+
+Line read_line(std::string_view line) {
   constexpr std::string_view kExport = "export ";
-  line = trim(line);
+  line = trim(line.substr(0, line.find('#')));
   if (line.starts_with(kExport)) line = trim(line.substr(kExport.size()));
   const std::size_t equals = line.find('=');
-  if (equals == line.npos || equals == 0) return line;
-  const bool is_name = std::ranges::all_of(
-      line.substr(0, equals), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-  return is_name ? line.substr(equals + 1) : line;
+  if (equals == line.npos || equals == 0) return {{}, line};
+  const std::string_view name = line.substr(0, equals);
+  const bool is_name =
+      std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  return is_name ? Line{name, line.substr(equals + 1)} : Line{{}, line};
+}
+
+// Those that count.
+Result<std::vector<Line>> lines_of(std::string_view text) {
+  std::vector<Line> lines;
+  std::set<std::string_view> variables;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const Line line = read_line(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.variable.empty()) variables.insert(line.variable);
+    if (!line.variable.empty() || !line.text.empty()) lines.push_back(line);
+  }
+  if (variables.contains(kAllocated)) {
+    std::erase_if(lines, [](const Line& line) { return line.variable != kAllocated; });
+  } else if (variables.size() > 1) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "it sets several variables, and none of them is " + std::string(kAllocated)};
+  }
+  return lines;
+}
+
+// A uuid, an index, or the name of a device node; not every text is one.
+bool may_be_device(std::string_view word) {
+  if (word.starts_with("GPU-") || word.starts_with("MIG-")) return true;
+  if (word.starts_with("nvidia")) word.remove_prefix(6);
+  const std::size_t colon = std::min(word.find(':'), word.size());
+  const bool has_slice = colon < word.size();
+  return parse_number<unsigned>(word.substr(0, colon)) &&
+         (!has_slice || parse_number<unsigned>(word.substr(colon + 1)));
+}
+
+std::string brief(std::string_view word) {
+  constexpr std::size_t kMost = 40;
+  return "'" + std::string(word.substr(0, kMost)) + (word.size() > kMost ? "…'" : "'");
 }
 
 std::string_view without_quotes(std::string_view word) {
@@ -59,27 +106,25 @@ Result<GpuEnv> parse_gpu_env(std::string_view text) {
     return Error{ErrorCode::kInvalidArgument,
                  "byte " + std::to_string(bad - text.begin() + 1) + " is " +
                      std::to_string(static_cast<unsigned char>(*bad)) +
-                     ", which no list of GPUs has; it should be one line of GPU uuids with commas "
-                     "between them"};
+                     ", which no list of GPUs has: " + std::string(kExpected)};
   }
+  const Result<std::vector<Line>> lines = lines_of(text);
+  if (!lines) return lines.error();
   GpuEnv env;
   std::set<std::string_view> seen;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    line = line.substr(0, line.find('#'));
-    for (const std::string_view word : words_of(without_variable(line))) {
-      if (word.size() > kLongestName) {
-        return Error{ErrorCode::kInvalidArgument,
-                     "'" + std::string(word.substr(0, 40)) + "…' is too long for a GPU's uuid"};
-      }
+  for (const Line& line : *lines) {
+    for (const std::string_view word : words_of(line.text)) {
       if (word == "none" || word == "void") continue;
       if (word == "all") {
         env.all = true;
-      } else if (const std::string_view name = device_of(word); seen.insert(name).second) {
-        env.names.emplace_back(name);
+        continue;
       }
+      const std::string_view name = device_of(word);
+      if (!may_be_device(name) || word.size() > kLongestName) {
+        return Error{ErrorCode::kInvalidArgument,
+                     brief(word) + " is no GPU: " + std::string(kExpected)};
+      }
+      if (seen.insert(name).second) env.names.emplace_back(name);
     }
   }
   return env;

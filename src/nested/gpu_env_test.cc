@@ -62,9 +62,24 @@ TEST(GpuEnvFile, IsRefusedWholeWhenItIsNoText) {
   EXPECT_THAT(parse_gpu_env("GPU-ä").error().message, HasSubstr("byte 5 is 195"));
 }
 
-TEST(GpuEnvFile, IsRefusedWholeWhenAWordIsTooLong) {
-  EXPECT_THAT(parse_gpu_env("GPU-a," + std::string(300, 'x')).error().message,
-              HasSubstr("too long for a GPU's uuid"));
+TEST(GpuEnvFile, IsRefusedWholeWhenAWordIsNoGpu) {
+  EXPECT_THAT(parse_gpu_env("GPU-a,GPU-" + std::string(300, 'x')).error().message,
+              HasSubstr("…' is no GPU"));
+  EXPECT_THAT(parse_gpu_env("<html>404 page not found</html>").error().message,
+              HasSubstr("'<html>404' is no GPU"));
+  for (const char* text :
+       {"$NVIDIA_ALLOCATED_DEVICES", "0:", ":1", "1:2:3", "-1", "nvidia", "GPU"}) {
+    EXPECT_FALSE(parse_gpu_env(text)) << text;
+  }
+  EXPECT_THAT(must_parse("nvidia0").names, ElementsAre("nvidia0"));
+}
+
+// `env | grep NVIDIA > /gpu.env` on a host of ours.
+TEST(GpuEnvFile, CountsTheAllocatedDevicesAloneWhereItHasThem) {
+  EXPECT_EQ(must_parse("NVIDIA_VISIBLE_DEVICES=all\nNVIDIA_ALLOCATED_DEVICES=GPU-b\nREPLICAS=0\n"),
+            (GpuEnv{.names = {"GPU-b"}}));
+  EXPECT_EQ(must_parse("NVIDIA_VISIBLE_DEVICES=GPU-a\nNVIDIA_ALLOCATED_DEVICES=\n"), GpuEnv{});
+  EXPECT_THAT(parse_gpu_env("A=GPU-a\nB=GPU-b").error().message, HasSubstr("several variables"));
 }
 
 }  // namespace

@@ -22,13 +22,16 @@ namespace {
 
 constexpr const char* kShown = "shown";
 constexpr const char* kEnv = "gpu.env";
+constexpr std::size_t kIdBytes = 8;
+// Of what a container may have changed, no more is read.
+constexpr std::size_t kLargestFile = 1U << 20U;
 
 std::string document_in(const std::string& folder) {
   return below(below(folder, kShown), kGrantFile);
 }
 
 std::string new_id() {
-  std::array<unsigned char, 8> bytes{};
+  std::array<unsigned char, kIdBytes> bytes{};
   // Up to 256 bytes come at once and without an error once the kernel is up.
   [[maybe_unused]] const ssize_t got = ::getrandom(bytes.data(), bytes.size(), 0);
   std::string id;
@@ -41,10 +44,13 @@ std::string new_id() {
 }
 
 // In place, because the file is mounted: a container would not see another one
-// that takes its name. Never empty in between.
+// that takes its name. Never empty in between. The container may do to the file
+// what it likes; it must not make us wait.
 Status write_in_place(const std::string& path, std::string_view content) {
-  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  const UniqueFd fd(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
   if (!fd) return errno_error("opening " + path);
+  if (Status plain = check_plain(fd.get(), path); !plain) return plain;
   // Containers whose root is another user on the host write it, too.
   if (::fchmod(fd.get(), 0666) != 0) return errno_error("changing the mode of " + path);
   const ssize_t written = ::pwrite(fd.get(), content.data(), content.size(), 0);
@@ -65,29 +71,48 @@ void sync_folder(const std::string& path) {
   if (fd) ::fsync(fd.get());
 }
 
-std::vector<std::string> names(const NestedGrant& grant, bool healthy_only) {
+std::vector<std::string> granted_names(const NestedGrant& grant) {
   std::vector<std::string> uuids;
-  for (const NestedDevice& device : grant.devices) {
-    if (!healthy_only || device.health.ok()) uuids.push_back(device.uuid);
-  }
+  for (const NestedDevice& device : grant.devices) uuids.push_back(device.uuid);
   return uuids;
+}
+
+// As new_id() makes them. Nothing else in the folder is ours to touch.
+bool is_id(const std::string& name) {
+  return name.size() == 2 * kIdBytes &&
+         name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 }  // namespace
 
+HandedOff::HandedOff(const std::string& directory, Log& log)
+    : directory_(parent_of(below(directory, "x"))), log_(log) {}
+
 std::string HandedOff::folder_of(const std::string& id) const { return below(directory_, id); }
 
 void HandedOff::recall(Clock::time_point now) {
-  const auto ids = list_directory(directory_);
-  if (!ids) return;  // nothing was ever handed off here
+  const auto names = list_directory(directory_);
+  if (!names) {
+    if (names.error().code == ErrorCode::kNotFound) return;  // nothing was ever handed off
+    log_.warning("what was handed off to node pods cannot be taken up",
+                 {{"reason", names.error().message}});
+    return;
+  }
   const std::lock_guard lock(mutex_);
-  for (const std::string& id : *ids) {
+  for (const std::string& id : *names) {
+    if (!is_id(id) || !is_folder(folder_of(id))) continue;
     Record record{.grant = {.id = id}, .since = now};
-    const auto text = read_file(document_in(folder_of(id)));
+    const auto text = read_plain_file(document_in(folder_of(id)), kLargestFile);
     const auto grant = text ? parse_nested_grant(*text) : Result<NestedGrant>(text.error());
     if (grant) {
       record.grant = *grant;
       record.grant.id = id;
+      record.env_line = gpu_env_line(record.grant);
     } else {
       record.is_readable = false;
       log_.warning("what was handed off to a node pod cannot be read; it is left as it is",
@@ -119,7 +144,9 @@ Result<HandedOffPaths> HandedOff::issue(NestedGrant grant, Clock::time_point now
   }
   HandedOffPaths paths{grant.id, below(folder, kEnv), below(folder, kShown)};
   const std::lock_guard lock(mutex_);
-  records_.emplace(paths.id, Record{.grant = std::move(grant), .since = now});
+  std::string line = gpu_env_line(grant);
+  records_.emplace(paths.id,
+                   Record{.grant = std::move(grant), .since = now, .env_line = std::move(line)});
   return paths;
 }
 
@@ -132,80 +159,102 @@ void HandedOff::withdraw(const std::string& id) {
 }
 
 // The container may write the file as it likes, as scripts of older systems do.
-// One that has other GPUs in it than we granted is its own, and stays.
-bool HandedOff::is_written_by_us(const NestedGrant& grant) const {
-  const auto text = read_file(below(folder_of(grant.id), kEnv));
-  if (!text) return text.error().code == ErrorCode::kNotFound;
-  const auto env = parse_gpu_env(*text);
-  if (!env || env->all) return false;
-  return env->names == names(grant, true) || env->names == names(grant, false);
+// One that has other GPUs in it than we wrote or granted is its own, and stays.
+// What no guest could read is put right.
+Status HandedOff::renew_env(Record& record) const {
+  const std::string path = below(folder_of(record.grant.id), kEnv);
+  const std::string line = gpu_env_line(record.grant);
+  const auto text = read_plain_file(path, kLargestFile);
+  if (text && *text == line) {
+    record.env_line = line;
+    return Done{};
+  }
+  const bool is_too_large = !text && text.error().code == ErrorCode::kInvalidArgument;
+  if (!text && !is_too_large && text.error().code != ErrorCode::kNotFound) return text.error();
+  if (text) {
+    const auto env = parse_gpu_env(*text);
+    const auto last = parse_gpu_env(record.env_line);
+    const auto now = parse_gpu_env(line);
+    if (!env || !last || !now) return Done{};
+    if (env->names == now->names && !env->all) return Done{};  // in words of its own
+    const bool is_ours = *env == *last || *env == GpuEnv{.names = granted_names(record.grant)};
+    if (!is_ours) return Done{};
+  }
+  if (Status written = write_in_place(path, line); !written) return written;
+  record.env_line = line;
+  return Done{};
 }
 
-Status HandedOff::rewrite(const NestedGrant& before, const NestedGrant& after) const {
-  const std::string folder = folder_of(after.id);
-  const bool is_ours = is_written_by_us(before);
-  if (Status written = write_atomically(document_in(folder), to_json(after)); !written) {
-    return written;
+// Each by itself: one that cannot be written keeps the other from nothing, and is
+// tried again.
+Status HandedOff::renew(Record& record, const HealthOf& health_of) {
+  std::vector<Health> health;
+  for (const NestedDevice& device : record.grant.devices) {
+    health.push_back(health_of(record.grant.resource, device));
   }
-  return is_ours ? write_in_place(below(folder, kEnv), gpu_env_line(after)) : Status(Done{});
+  if (const auto next = with_health(record.grant, health)) {
+    const std::string path = document_in(folder_of(next->id));
+    if (Status written = write_atomically(path, to_json(*next)); !written) return written;
+    log_.info("node pod told of its GPUs' health",
+              {{"grant", next->id}, {"generation", std::to_string(next->generation)}});
+    record.grant = *next;
+  }
+  return renew_env(record);
 }
 
 void HandedOff::refresh(const HealthOf& health_of) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, record] : records_) {
     if (!record.is_readable) continue;
-    std::vector<Health> health;
-    for (const NestedDevice& device : record.grant.devices) {
-      health.push_back(health_of(record.grant.resource, device));
-    }
-    const auto next = with_health(record.grant, health);
-    if (!next) continue;
-    const Status written = rewrite(record.grant, *next);
-    if (written) {
-      log_.info("node pod told of its GPUs' health",
-                {{"grant", id}, {"generation", std::to_string(next->generation)}});
-      record.grant = *next;
-    } else if (record.last_problem != written.error().message) {
-      log_.warning("a node pod cannot be told of its GPUs' health; it is tried again",
-                   {{"grant", id}, {"reason", written.error().message}});
-    }
-    record.last_problem = written ? std::string() : written.error().message;
+    tell(record, "a node pod cannot be told of its GPUs' health; it is tried again",
+         renew(record, health_of));
   }
+}
+
+// Once for each reason.
+void HandedOff::tell(Record& record, std::string_view what, const Status& status) const {
+  const std::string problem = status ? std::string() : status.error().message;
+  if (std::exchange(record.last_problem, problem) == problem || problem.empty()) return;
+  log_.warning(what, {{"grant", record.grant.id}, {"reason", problem}});
+}
+
+// Whether a container has it, may yet get it, or had it a moment ago.
+bool HandedOff::is_kept(Record& record, const std::set<std::string>& mounted,
+                        Clock::time_point now) const {
+  const std::string prefix = folder_of(record.grant.id) + "/";
+  const auto first = mounted.lower_bound(prefix);
+  if (first != mounted.end() && first->starts_with(prefix)) {
+    record.was_mounted = true;
+    record.gone_since.reset();
+    return true;
+  }
+  if (!record.was_mounted && now < record.since + kPatience) return true;
+  if (!record.gone_since) record.gone_since = now;
+  return now < *record.gone_since + kGrace;
 }
 
 bool HandedOff::tidy(const std::set<std::string>& mounted, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  bool is_waiting = false;
   for (auto it = records_.begin(); it != records_.end();) {
     auto& [id, record] = *it;
-    const std::string prefix = folder_of(id) + "/";
-    const auto first = mounted.lower_bound(prefix);
-    if (first != mounted.end() && first->starts_with(prefix)) {
-      record.was_mounted = true;
-      record.gone_since.reset();
+    if (is_kept(record, mounted, now)) {
       ++it;
       continue;
     }
-    if (!record.was_mounted && now < record.since + kPatience) {
-      is_waiting = true;
-      ++it;
-      continue;
-    }
-    if (!record.gone_since) record.gone_since = now;
-    if (now < *record.gone_since + kGrace) {
-      is_waiting = true;
-      ++it;
-      continue;
-    }
-    if (Status removed = remove(id); !removed) {
-      log_.warning("files of a node pod that has ended cannot be removed",
-                   {{"reason", removed.error().message}});
-    } else {
+    const Status removed = remove(id);
+    tell(record, "files of a node pod that has ended cannot be removed; it is tried again",
+         removed);
+    if (removed) {
       log_.info("node pod has ended; its files are removed", {{"grant", id}});
+      it = records_.erase(it);
+    } else {
+      record.gone_since = now;
+      ++it;
     }
-    it = records_.erase(it);
   }
-  return is_waiting;
+  return std::ranges::any_of(records_, [](const auto& entry) {
+    return entry.second.gone_since || !entry.second.was_mounted;
+  });
 }
 
 Status HandedOff::remove(const std::string& id) const {

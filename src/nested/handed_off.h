@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -42,15 +43,16 @@ class HandedOff {
   using Clock = std::chrono::steady_clock;
 
   // A grant that no container has by then was never used: the kubelet notes it
-  // in the same admission.
-  static constexpr std::chrono::seconds kPatience{60};
+  // in the same admission, which may wait for other plugins.
+  static constexpr std::chrono::minutes kPatience{5};
   // How long its mount must be gone before the files are: a kubelet that has
   // just started may not know its pods for a moment.
   static constexpr std::chrono::seconds kGrace{10};
 
-  HandedOff(std::string directory, Log& log) : directory_(std::move(directory)), log_(log) {}
+  HandedOff(const std::string& directory, Log& log);
 
-  // Takes up what an earlier agent handed off.
+  // Takes up what an earlier agent handed off. Whatever else lies in the folder is
+  // left alone.
   void recall(Clock::time_point now);
 
   // Writes the files of a new grant; its id is chosen here.
@@ -78,13 +80,16 @@ class HandedOff {
     Clock::time_point since;
     bool was_mounted = false;
     std::optional<Clock::time_point> gone_since;
+    std::string env_line;  // what we last wrote to gpu.env; empty: not known
     std::string last_problem;
   };
 
   std::string folder_of(const std::string& id) const;
   Status write(const NestedGrant& grant) const;
-  Status rewrite(const NestedGrant& before, const NestedGrant& after) const;
-  bool is_written_by_us(const NestedGrant& grant) const;
+  Status renew(Record& record, const HealthOf& health_of);
+  Status renew_env(Record& record) const;
+  bool is_kept(Record& record, const std::set<std::string>& mounted, Clock::time_point now) const;
+  void tell(Record& record, std::string_view what, const Status& status) const;
   Status remove(const std::string& id) const;
 
   const std::string directory_;

@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/files.h"
@@ -174,10 +177,10 @@ TEST_F(HandedOffTest, StaysWhenTheKubeletHasForgottenItForAMomentOnly) {
 TEST_F(HandedOffTest, WaitsForAContainerThatIsJustBeingMade) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
-  EXPECT_TRUE(store.tidy({}, now_ + seconds(59)));
+  EXPECT_TRUE(store.tidy({}, now_ + seconds(299)));
   EXPECT_TRUE(path_exists(paths.gpu_env));
-  store.tidy({}, now_ + seconds(60));
-  store.tidy({}, now_ + seconds(70));
+  store.tidy({}, now_ + seconds(300));
+  store.tidy({}, now_ + seconds(310));
   EXPECT_FALSE(path_exists(paths.gpu_env));
 }
 
@@ -188,6 +191,89 @@ TEST_F(HandedOffTest, IsGoneAtOnceWhenTheGrantIsTakenBack) {
   EXPECT_FALSE(path_exists(dir_.path(paths.id)));
   store.withdraw("");
   EXPECT_TRUE(path_exists(dir_.path()));
+}
+
+TEST_F(HandedOffTest, TouchesNothingElseInItsFolder) {
+  ASSERT_TRUE(make_directories(dir_.path("important/data")));
+  ASSERT_TRUE(make_directories(dir_.path("0123456789abcdeg")));
+  std::ofstream(dir_.path("0123456789abcdef")) << "a file";
+  HandedOff store(dir_.path(), quiet_);
+  store.recall(now_);
+  EXPECT_TRUE(store.empty());
+  store.tidy({}, now_ + seconds(1000));
+  store.tidy({}, now_ + seconds(2000));
+  for (const char* name : {"important/data", "0123456789abcdeg", "0123456789abcdef"}) {
+    EXPECT_TRUE(path_exists(dir_.path(name))) << name;
+  }
+}
+
+TEST_F(HandedOffTest, KnowsItsFolderWithASlashBehindIt) {
+  HandedOff store(dir_.path() + "/", quiet_);
+  EXPECT_EQ(store.directory(), dir_.path());
+  EXPECT_EQ(must_issue(store).gpu_env.find("//"), std::string::npos);
+}
+
+TEST_F(HandedOffTest, PutsALostGpuOutAgainThatAScriptHasPutBackIn) {
+  HandedOff store(dir_.path(), quiet_);
+  const HandedOffPaths paths = must_issue(store);
+  store.refresh(lost("GPU-b"));
+  std::ofstream(paths.gpu_env) << "GPU-a,GPU-b\n";
+  store.refresh(lost("GPU-b"));
+  EXPECT_EQ(env(paths), "GPU-a\n");
+}
+
+TEST_F(HandedOffTest, IsPutRightOnceItCanBeWritten) {
+  HandedOff store(dir_.path(), quiet_);
+  const HandedOffPaths paths = must_issue(store);
+  std::filesystem::remove(paths.gpu_env);
+  std::filesystem::create_directory(paths.gpu_env);  // so that no file can be written there
+  store.refresh(lost("GPU-a"));
+  EXPECT_FALSE(document(paths).devices[0].health.ok());
+  store.refresh(lost("none"));
+  EXPECT_TRUE(document(paths).devices[0].health.ok());
+  std::filesystem::remove(paths.gpu_env);
+  store.refresh(lost("GPU-a"));
+  EXPECT_FALSE(document(paths).devices[0].health.ok());
+  EXPECT_EQ(env(paths), "GPU-b\n");
+}
+
+TEST_F(HandedOffTest, IsPutRightWhenAPodMadeItTooLargeToBeRead) {
+  HandedOff store(dir_.path(), quiet_);
+  const HandedOffPaths paths = must_issue(store);
+  std::ofstream(paths.gpu_env) << std::string(2'000'000, 'x');
+  store.refresh(lost("none"));
+  EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
+}
+
+// A lease makes whoever opens the file wait for 45 seconds.
+TEST_F(HandedOffTest, DoesNotWaitForAPodThatHoldsALease) {
+  HandedOff store(dir_.path(), quiet_);
+  const HandedOffPaths paths = must_issue(store);
+  const UniqueFd pod(::open(paths.gpu_env.c_str(), O_RDWR | O_CLOEXEC));
+  if (::fcntl(pod.get(), F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "no leases here";
+  ::signal(SIGIO, SIG_IGN);
+  store.refresh(lost("GPU-a"));
+  EXPECT_NE(::fcntl(pod.get(), F_GETLEASE), F_WRLCK) << "it was asked to end, and not waited for";
+  EXPECT_FALSE(document(paths).devices[0].health.ok());
+  ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_UNLCK), 0);
+  store.refresh(lost("GPU-a"));
+  EXPECT_EQ(env(paths), "GPU-b\n");
+}
+
+TEST_F(HandedOffTest, DoesNotWaitForAPipeThatAPodPutInTheDocumentsPlace) {
+  HandedOffPaths paths;
+  {
+    HandedOff store(dir_.path(), quiet_);
+    paths = must_issue(store);
+  }
+  const std::string file = below(paths.folder, "grant.json");
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0644), 0);
+  HandedOff next(dir_.path(), quiet_);
+  next.recall(now_);
+  next.refresh(lost("none"));
+  ASSERT_THAT(next.grants(), SizeIs(1));
+  EXPECT_THAT(next.grants()[0].devices, SizeIs(0));
 }
 
 }  // namespace

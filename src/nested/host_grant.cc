@@ -2,6 +2,7 @@
 #include "nested/host_grant.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -16,6 +17,8 @@ constexpr std::size_t kMostNamed = 8;
 struct Part {
   // Of its memory; empty: all of it, or it is not counted.
   std::optional<std::uint64_t> bytes;
+  // What the host has of it, which may be a part itself; 0: not known.
+  std::uint64_t hosts_bytes = 0;
   Health health;
 };
 
@@ -24,6 +27,7 @@ void add(Part& part, const NestedDevice& device, bool is_first) {
   if (is_first && is_counted) part.bytes = 0;
   if (!is_counted) part.bytes.reset();
   if (part.bytes) *part.bytes += *device.granted_bytes;
+  part.hosts_bytes = device.memory_bytes;
   for (const std::string& trouble : device.health.troubles) {
     const std::string told = "host: " + trouble;
     if (std::ranges::find(part.health.troubles, told) == part.health.troubles.end()) {
@@ -83,10 +87,13 @@ class Taking {
 template <typename Device>
 void apply(const Part& part, Device& device) {
   for (const std::string& trouble : part.health.troubles) device.health.troubles.push_back(trouble);
-  if (!part.bytes) return;
-  // Of a device whose size is not known, the grant is all that is known.
-  device.memory_bytes =
-      device.memory_bytes == 0 ? *part.bytes : std::min(device.memory_bytes, *part.bytes);
+  constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t known = device.memory_bytes == 0 ? kAll : device.memory_bytes;
+  const std::uint64_t hosts = part.hosts_bytes == 0 ? kAll : part.hosts_bytes;
+  const std::uint64_t granted = std::min(part.bytes.value_or(kAll), hosts);
+  if (granted >= known) return;
+  device.memory_bytes = granted;
+  device.partial = true;
 }
 
 // False: nothing of it was granted.
@@ -118,6 +125,11 @@ GuestInventory granted_part(const Inventory& inventory, const HostGrant& grant) 
   for (Gpu gpu : inventory.gpus) {
     if (take(taking, gpu)) guest.inventory.gpus.push_back(std::move(gpu));
   }
+  if (grant.env == GpuEnv{}) {
+    guest.notes.push_back(grant.source + " is empty: nothing is offered until it names GPUs");
+  }
+  // A driver that cannot be read has nothing, for now.
+  if (!inventory.driver_trouble.empty()) return guest;
   std::vector<std::string> unknown = taking.unknown();
   const std::size_t count = unknown.size();
   if (count == 0) return guest;
@@ -126,6 +138,15 @@ GuestInventory granted_part(const Inventory& inventory, const HostGrant& grant) 
   if (count > kMostNamed) names += " and " + std::to_string(count - kMostNamed) + " more";
   guest.notes.push_back("the host granted what the driver here does not have: " + names + " (by " +
                         grant.source + ")");
+  return guest;
+}
+
+GuestInventory unknown_part(const Inventory& inventory, const std::string& problem) {
+  GuestInventory guest{.inventory = inventory};
+  guest.inventory.gpus.clear();
+  guest.inventory.driver = DriverKind::kNone;
+  guest.inventory.driver_trouble = "it is not known what the host granted: " + problem;
+  guest.notes.push_back("nothing is offered until it is known what the host granted: " + problem);
   return guest;
 }
 

@@ -32,7 +32,11 @@ struct GuestInventory {
 // memory than the host granted.
 GuestInventory granted_part(const Inventory& inventory, const HostGrant& grant);
 
-// "2 of 8 GPUs", for the log.
+// While it is not known what was granted: nothing, as of a driver that cannot be
+// read, so that nobody takes it for a node without GPUs.
+GuestInventory unknown_part(const Inventory& inventory, const std::string& problem);
+
+// The devices by name, for the log.
 std::string told(const HostGrant& grant);
 
 }  // namespace tranche

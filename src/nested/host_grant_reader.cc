@@ -20,6 +20,8 @@ using std::chrono::steady_clock;
 constexpr std::size_t kLargestFile = 1U << 20U;
 // How long a list may be empty between its truncation and what is written next.
 constexpr milliseconds kEmptyPatience{500};
+// How often it is looked where nothing can be watched.
+constexpr milliseconds kUnwatchedPause{2'000};
 constexpr int kTries = 5;
 
 using Identity = std::tuple<dev_t, ino_t, off_t, time_t, long>;
@@ -91,7 +93,7 @@ Result<HostGrant> read_host_grant(const NestedOptions& options) {
 HostGrantReader::HostGrantReader(NestedOptions options) : options_(std::move(options)) { look(); }
 
 std::optional<milliseconds> HostGrantReader::due() const {
-  if (!emptied_) return std::nullopt;
+  if (!emptied_) return is_watched_ ? std::nullopt : std::optional(kUnwatchedPause);
   const auto left = *emptied_ + kEmptyPatience - steady_clock::now();
   return std::max(std::chrono::ceil<milliseconds>(left), milliseconds(0));
 }
@@ -104,7 +106,7 @@ void HostGrantReader::watch_all() {
   for (const std::string& document : documents_in(options_.host_grants)) {
     paths.push_back(parent_of(document));
   }
-  watch_.set(paths);
+  is_watched_ = watch_.set(paths);
 }
 
 // Whoever rewrites /gpu.env by a shell's ">" empties it first. Its word is taken

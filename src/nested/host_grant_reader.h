@@ -35,12 +35,12 @@ class HostGrantReader {
   const std::string& problem() const { return problem_; }
 
  private:
-  Result<HostGrant> read() const;
   void watch_all();
   bool is_emptied(const HostGrant& found);
 
   const NestedOptions options_;
   PathsWatch watch_;
+  bool is_watched_ = false;
   std::optional<HostGrant> grant_;
   std::string problem_;
   // Since when a list that had GPUs is empty: it may be about to be written.

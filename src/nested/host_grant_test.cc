@@ -132,6 +132,32 @@ TEST(GrantedPart, KeepsAllMemoryOfAWholeGpuAndOfSharesThatCountNone) {
   EXPECT_EQ(guest.inventory.gpus[1].memory_bytes, 80 * kGiB);
 }
 
+// A host that is itself a guest has a part of the GPU, and gives that away whole.
+TEST(GrantedPart, IsNoMoreThanTheHostItselfHas) {
+  const GuestInventory guest = granted_part(
+      three_gpus(), by_json({{.uuid = "GPU-0", .gpu = "GPU-0", .memory_bytes = 10 * kGiB},
+                             {.uuid = "GPU-1", .gpu = "GPU-1", .memory_bytes = 80 * kGiB}}));
+  EXPECT_EQ(guest.inventory.gpus[0].memory_bytes, 10 * kGiB);
+  EXPECT_TRUE(guest.inventory.gpus[0].partial);
+  EXPECT_FALSE(guest.inventory.gpus[1].partial);
+}
+
+TEST(GrantedPart, DoesNotCallGpusUnknownWhileTheDriverCannotBeRead) {
+  EXPECT_THAT(granted_part({.driver_trouble = "not loaded"}, by_env({"GPU-0"})).notes, IsEmpty());
+}
+
+TEST(GrantedPart, SaysOfAnEmptyListThatItIsEmpty) {
+  EXPECT_THAT(granted_part(three_gpus(), by_env({})).notes,
+              ElementsAre(HasSubstr("/gpu.env is empty")));
+}
+
+TEST(UnknownPart, IsNoNodeWithoutGpusButADriverThatCannotBeRead) {
+  const GuestInventory guest = unknown_part(three_gpus(), "there is no /gpu.env");
+  EXPECT_THAT(guest.inventory.gpus, IsEmpty());
+  EXPECT_EQ(guest.inventory.driver, DriverKind::kNone);
+  EXPECT_THAT(guest.inventory.driver_trouble, HasSubstr("there is no /gpu.env"));
+}
+
 TEST(HostGrant, IsToldInAFewWords) {
   EXPECT_EQ(told(by_env({"GPU-1", "GPU-0"})), "GPU-0,GPU-1");
   EXPECT_EQ(told(by_env({})), "none");

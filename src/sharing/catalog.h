@@ -35,6 +35,7 @@ struct OfferedDevice {
   // Keeps this resource's ids apart from those of others over the same device;
   // empty: NVIDIA's ids.
   std::string tag;
+  bool partial = false;  // memory_bytes is the part of it that we were granted
   // What holding one share covers of the memory; 0: it is not counted.
   std::uint64_t share_bytes = 0;
   Health health;

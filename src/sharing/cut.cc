@@ -137,7 +137,8 @@ class Cutting {
       if (offer.terms.form != ShareForm::kReplicas) continue;
       for (OfferedDevice& device : offer.devices) {
         const bool enforced = offer.terms.demanded.value_or(Rung::kNone) != Rung::kNone;
-        if (device.share_bytes == 0 && (enforced || counted.contains(device.uuid))) {
+        const bool is_counted = enforced || device.partial || counted.contains(device.uuid);
+        if (device.share_bytes == 0 && is_counted) {
           device.share_bytes = device.memory_bytes / device.shares();
         }
       }

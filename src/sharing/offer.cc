@@ -55,6 +55,7 @@ OfferedDevice whole(const Gpu& gpu) {
           .minor = gpu.minor,
           .numa_node = gpu.numa_node,
           .memory_bytes = gpu.memory_bytes,
+          .partial = gpu.partial,
           .health = gpu.health};
 }
 
@@ -64,6 +65,7 @@ OfferedDevice slice(const Gpu& gpu, const MigDevice& mig) {
   device.mig_index = mig.index;
   device.model = gpu.model + " MIG " + to_string(mig.profile);
   device.memory_bytes = mig.memory_bytes;
+  device.partial = mig.partial;
   if (mig.gpu_instance_cap) device.caps.push_back(*mig.gpu_instance_cap);
   if (mig.compute_instance_cap) device.caps.push_back(*mig.compute_instance_cap);
   // What is wrong with the GPU is wrong with every slice of it.
@@ -111,6 +113,7 @@ class Offering {
       std::ranges::sort(devices, {},
                         [](const OfferedDevice& d) { return std::pair(d.gpu_index, d.mig_index); });
       Offer offer{.name = name, .devices = std::move(devices)};
+      count_where_partial(offer);
       offer.terms = usual_terms(offer);
       cuts_.offers.push_back(std::move(offer));
     }
@@ -120,6 +123,14 @@ class Offering {
   }
 
  private:
+  // Of a device that is ours in part, a share is a part of that part.
+  static void count_where_partial(Offer& offer) {
+    if (std::ranges::none_of(offer.devices, &OfferedDevice::partial)) return;
+    for (OfferedDevice& device : offer.devices) {
+      device.share_bytes = device.memory_bytes / device.shares();
+    }
+  }
+
   Terms usual_terms(const Offer& offer) const {
     const bool replicated = offer.is_replicated();
     Terms terms{.form = replicated ? ShareForm::kReplicas : ShareForm::kWhole,
@@ -135,6 +146,8 @@ class Offering {
   void join_cut_offer(const ResourceName& name, std::vector<OfferedDevice>& devices) {
     Offer& offer = *std::ranges::find(cuts_.offers, name, &Offer::name);
     const bool alike = offer.terms.form == ShareForm::kWhole &&
+                       offer.terms.dialect == policy_.usual_dialect &&
+                       offer.terms.exposure == policy_.usual_exposure &&
                        std::ranges::all_of(devices, [&](const OfferedDevice& device) {
                          return !device.replicas && offer.devices.front().tag == device.tag;
                        });
@@ -242,6 +255,14 @@ std::vector<OfferedDevice> node_devices(const Inventory& inventory) {
     for (const MigDevice& mig : gpu.mig) devices.push_back(slice(gpu, mig));
   }
   return devices;
+}
+
+std::set<std::string> excluded_gpus(const Inventory& inventory, const SharingPolicy& policy) {
+  std::set<std::string> uuids;
+  for (const Gpu& gpu : inventory.gpus) {
+    if (!reason_to_withhold(gpu, policy).empty()) uuids.insert(gpu.uuid.text);
+  }
+  return uuids;
 }
 
 }  // namespace tranche

@@ -295,6 +295,31 @@ TEST(UsualDialect, IsThatOfAllThatNoRowOffers) {
   }
 }
 
+TEST(UsualDialect, DoesNotJoinARowThatSpeaksAnother) {
+  ResourcePolicy row{.resource = name("nvidia.com/gpu"),
+                     .devices = std::vector<DeviceRef>{GpuIndex{0}}};
+  const Catalog catalog =
+      offer(a_node(2), {.policies = {row}, .usual_dialect = Dialect::kNestedHost});
+  EXPECT_THAT(lines(catalog), ElementsAre("nvidia.com/gpu: GPU-0"));
+  EXPECT_THAT(withheld(catalog), ElementsAre(HasSubstr("on other terms")));
+}
+
+// In a nested cluster that was granted 8 GiB of the first GPU.
+TEST(PartOfAGpu, IsCountedHoweverItIsOffered) {
+  Inventory node = a_node(2);
+  node.gpus[0].partial = true;
+  node.gpus[0].memory_bytes = 8ULL << 30;
+  for (const OfferedDevice& device : offer(node, {}).offers.at(0).devices) {
+    EXPECT_EQ(device.share_bytes, device.memory_bytes);
+  }
+  const Catalog sliced =
+      offer(node, {.replications = {{.resource = name("nvidia.com/gpu"), .replicas = 4}}});
+  EXPECT_EQ(sliced.offers.at(0).devices.at(0).share_bytes, 2ULL << 30);
+  ResourcePolicy row{
+      .resource = name("a.b/c"), .terms = {.form = ShareForm::kReplicas}, .replicas = 2};
+  EXPECT_EQ(offer(node, {.policies = {row}}).offers.at(0).devices.at(0).share_bytes, 4ULL << 30);
+}
+
 TEST(NodeDevices, AreAllThatTheDriverHasWithSlicesForCutGpus) {
   Inventory node = an_inventory(
       {a_gpu(0), a_cut_gpu(1, {k1g10gb, k2g20gb}), a_cut_gpu(2, {}), a_gpu(3), a_gpu(4)});
