@@ -89,7 +89,7 @@ class Agent {
             log),
         mps_(
             settings_, [this] { news_.ring(); }, log),
-        nested_(settings_, log) {
+        nested_(settings_, [this] { news_.ring(); }, log) {
     facts_.agent = {.running = true, .started = utc_now(), .config_file = settings_.config_file};
   }
 

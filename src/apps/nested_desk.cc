@@ -47,10 +47,10 @@ Health health_for_guest(const Catalog& catalog, const Inventory& inventory,
   return {{"the node does not have it any more"}};
 }
 
-NestedDesk::NestedDesk(const Settings& settings, Log& log)
+NestedDesk::NestedDesk(const Settings& settings, std::function<void()> issued, Log& log)
     : log_(log),
       checkpoint_(settings.kubelet.checkpoint),
-      handed_off_(settings.nested.directory, log) {
+      handed_off_(settings.nested.directory, log, std::move(issued)) {
   if (settings.nested.guest) reader_.emplace(settings.nested);
   handed_off_.recall(steady_clock::now());
 }

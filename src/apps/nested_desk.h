@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,7 +22,8 @@ namespace tranche {
 
 class NestedDesk {
  public:
-  NestedDesk(const Settings& settings, Log& log);
+  // `issued`, from any thread: there is something new to keep up.
+  NestedDesk(const Settings& settings, std::function<void()> issued, Log& log);
 
   // As a guest. Readable when look() is worth it; -1: never.
   int fd() const { return reader_ ? reader_->fd() : -1; }

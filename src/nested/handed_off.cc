@@ -90,8 +90,8 @@ bool is_folder(const std::string& path) {
 
 }  // namespace
 
-HandedOff::HandedOff(const std::string& directory, Log& log)
-    : directory_(parent_of(below(directory, "x"))), log_(log) {}
+HandedOff::HandedOff(const std::string& directory, Log& log, std::function<void()> issued)
+    : directory_(parent_of(below(directory, "x"))), log_(log), issued_(std::move(issued)) {}
 
 std::string HandedOff::folder_of(const std::string& id) const { return below(directory_, id); }
 
@@ -143,10 +143,13 @@ Result<HandedOffPaths> HandedOff::issue(NestedGrant grant, Clock::time_point now
     return written.error().in("handing GPUs off to a node pod");
   }
   HandedOffPaths paths{grant.id, below(folder, kEnv), below(folder, kShown)};
-  const std::lock_guard lock(mutex_);
-  std::string line = gpu_env_line(grant);
-  records_.emplace(paths.id,
-                   Record{.grant = std::move(grant), .since = now, .env_line = std::move(line)});
+  {
+    const std::lock_guard lock(mutex_);
+    std::string line = gpu_env_line(grant);
+    records_.emplace(paths.id,
+                     Record{.grant = std::move(grant), .since = now, .env_line = std::move(line)});
+  }
+  issued_();
   return paths;
 }
 

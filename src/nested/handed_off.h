@@ -49,7 +49,8 @@ class HandedOff {
   // just started may not know its pods for a moment.
   static constexpr std::chrono::seconds kGrace{10};
 
-  HandedOff(const std::string& directory, Log& log);
+  // `issued` is called, from any thread, when there is a new grant to look after.
+  HandedOff(const std::string& directory, Log& log, std::function<void()> issued = [] {});
 
   // Takes up what an earlier agent handed off. Whatever else lies in the folder is
   // left alone.
@@ -94,6 +95,7 @@ class HandedOff {
 
   const std::string directory_;
   Log& log_;
+  const std::function<void()> issued_;
   mutable std::mutex mutex_;
   std::map<std::string, Record> records_;  // guarded by mutex_; by id
 };

@@ -3,13 +3,13 @@
 import json
 
 from cluster.cluster import built_programs
-from cluster.layout import NODE_ADDRESS
+from cluster.layout import OUTER
 
 from .agent import PluginProcess
 
 PORT = 15001
 # As other machines call it, and as only the node itself does.
-ADDRESS = f"{NODE_ADDRESS}:{PORT}"
+ADDRESS = f"{OUTER.node_address}:{PORT}"
 LOCAL_ADDRESS = f"127.0.0.1:{PORT}"
 BY_PLAIN_HTTP = f"""server = "http://{ADDRESS}"
 [host."http://{ADDRESS}"]
@@ -41,7 +41,7 @@ class Registry(PluginProcess):
 
     def start(self):
         super().start()
-        self.cluster.until_answers(NODE_ADDRESS, PORT, "the registry")
+        self.cluster.until_answers(OUTER.node_address, PORT, "the registry")
         return self
 
     def tell_node(self, text=BY_PLAIN_HTTP):

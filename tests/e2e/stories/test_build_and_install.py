@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tarfile
 
-from cluster.layout import NODE_ADDRESS
+from cluster.layout import OUTER
 
 from .registry import ADDRESS, LOCAL_ADDRESS, Registry
 from .test_install import PROJECT, Installed
@@ -63,7 +63,7 @@ class BuildAndInstall(Installed):
         path = f"{self.cluster.programs['kubernetes']}:{os.environ['PATH']}"
         environment = {"KUBECONFIG": str(self.cluster.layout.kubeconfig("admin")),
                        "SOURCE_DATE_EPOCH": self.date, **environment}
-        return subprocess.run([PROJECT / name, *words], cwd="/", text=True, capture_output=True,
+        return subprocess.run([*self.in_its_network(), PROJECT / name, *words], cwd="/", text=True, capture_output=True,
                               env={**os.environ, "PATH": path, **environment})
 
     def succeeds(self, *words, **environment):
@@ -76,6 +76,10 @@ class BuildAndInstall(Installed):
         self.assertEqual(done.returncode, 1, done)
         self.assertTrue(done.stderr.splitlines()[-1].startswith("  ") and f"{words[0]}: " in done.stderr, done)
         return done.stderr
+
+    def in_its_network(self):
+        """The registry is reached from the node only."""
+        return "nsenter", f"--net=/proc/{self.cluster.pid()}/ns/net", "--"
 
     def builds_but_cannot_push(self, *words, **environment):
         ARCHIVE.unlink(missing_ok=True)
@@ -152,10 +156,10 @@ class BuildAndInstall(Installed):
     def test_without_a_cluster_nothing_is_installed_and_the_manifest_can_be_had(self):
         nowhere = self.cluster.layout.etc / "nowhere.kubeconfig"
         nowhere.write_text(self.cluster.layout.kubeconfig("admin").read_text().replace(
-            f"{NODE_ADDRESS}:443", f"{NODE_ADDRESS}:9"))
+            f"{OUTER.node_address}:443", f"{OUTER.node_address}:9"))
         said = self.fails("install.sh", ADDRESS, TAG, KUBECONFIG=str(nowhere))
         self.assertIn("nothing is installed: no cluster answers", said)
-        self.assertIn(f"{NODE_ADDRESS}:9", said)
+        self.assertIn(f"{OUTER.node_address}:9", said)
         self.assertEqual(self.agent_pods(), [])
         manifest = self.succeeds("install.sh", "--dry-run", ADDRESS, TAG, KUBECONFIG=str(nowhere))
         self.assertIn(f"image: {ADDRESS}/{NAME}:{TAG}\n", manifest)

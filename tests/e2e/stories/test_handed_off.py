@@ -144,3 +144,38 @@ class HandedOff(Story):
         told = json.loads(self.read("part", "/gpu-grants/example.com_node-memory/grant.json"))["devices"][0]
         self.assertEqual((told["share"], told["shares"], told["sharesInAll"]), ("memory", 8, 40))
         self.assertEqual(told["grantedBytes"], 8 << 30)
+
+    def test_slices_are_handed_off_with_their_real_gpu(self):
+        slices = [d for d in self.gpus("dgx-a100-mig-mixed").mig_devices() if d.profile == "2g.10gb"]
+        self.agent("--profile=nested-host", "--mig-strategy=mixed")
+        self.until_offered(len(slices), "nvidia.com/mig-2g.10gb")
+        view = self.run_pod("node", 1, "nvidia.com/mig-2g.10gb")
+        granted = view.env["NVIDIA_ALLOCATED_DEVICES"]
+        self.assertIn(granted, [device.uuid for device in slices])
+        self.assertIn(granted, view.visible())
+        told = json.loads(self.read("node", "/gpu-grants/nvidia.com_mig-2g.10gb/grant.json"))["devices"][0]
+        self.assertEqual(told["uuid"], granted)
+        self.assertTrue(told["gpu"].startswith("GPU-"))
+        self.assertEqual(self.read("node", "/gpu.env").strip(), granted)
+
+    def test_a_kubelet_that_was_killed_changes_nothing(self):
+        self.host_agent()
+        granted = self.node_pod("node", 2).env["NVIDIA_ALLOCATED_DEVICES"]
+        self.cluster.kill("kubelet")
+        self.cluster.start("kubelet")
+        self.until_offered(8)
+        self.assertEqual(self.look_again("node").env["NVIDIA_ALLOCATED_DEVICES"], granted)
+        self.assertEqual(len(self.files()), 1)
+        self.assertEqual(self.read("node", "/gpu.env").strip(), granted)
+        self.driver.fault("lose", "--gpu", granted.split(",")[0])
+        until(lambda: not self.grant("node")["devices"][0]["healthy"], "the news of the lost GPU", 30)
+
+    def test_without_pod_resources_files_go_when_the_next_pod_comes(self):
+        self.host_agent("--pod-resources-socket=/nowhere/kubelet.sock")
+        self.node_pod("old", 1)
+        old = self.files()
+        self.delete_pod("old")
+        self.node_pod("new", 1)
+        until(lambda: not set(old) & set(self.files()), "the end of the old pod's files", 90)
+        self.assertEqual(len(self.files()), 1)
+        self.assertIn("GPU-", self.read("new", "/gpu.env"))

@@ -9,6 +9,7 @@ from .story import GPU
 from .under_test import only_ours
 
 FAST = "--health-check-interval=500ms"
+NODE_MEMORY, NODE_GPU = "example.com/node-memory", "example.com/node-gpu"
 
 
 @only_ours("knows no nested clusters")
@@ -116,3 +117,19 @@ class NestedGpus(NestedStory):
         guest.start()
         inner.until_offered(2)
         self.assertEqual(inner.offered(GPU), (2, 2))
+
+    def test_a_part_of_a_gpu_is_all_that_a_guest_has_by_whatever_names(self):
+        """Two resources in one node pod: memory of one GPU, and another GPU."""
+        self.driver = self.gpus("dgx-a100")
+        file = self.cluster.layout.state / "agent-config.yaml"
+        file.write_text(json.dumps({"version": "v1", "tranche": {"policies": [
+            {"resource": NODE_MEMORY, "devices": [0], "share": "memory", "unit": "GiB", "dialect": "nested-host"},
+            {"resource": NODE_GPU, "devices": [1], "dialect": "nested-host"}]}}))
+        self.addCleanup(file.unlink, missing_ok=True)
+        self.agent(f"--config-file={file}", FAST)
+        self.until_offered(40, NODE_MEMORY)
+        inner = self.start_node_pod("tenant", gpus=0, limits={NODE_MEMORY: 10, NODE_GPU: 1})
+        inner.agent("--profile=gpushare", "--nested-guest", "--pass-device-specs", FAST)
+        inner.until_offered(10 + 40, "aliyun.com/gpu-mem")
+        self.assertEqual(inner.run_pod("most", 10, "aliyun.com/gpu-mem").reachable_minors(), [0])
+        self.assertEqual(inner.run_pod("other", 20, "aliyun.com/gpu-mem").reachable_minors(), [1])
