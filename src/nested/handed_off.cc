@@ -164,9 +164,9 @@ void HandedOff::withdraw(const std::string& id) {
 // The container may write the file as it likes, as scripts of older systems do.
 // One that has other GPUs in it than we wrote or granted is its own, and stays.
 // What no guest could read is put right.
-Status HandedOff::renew_env(Record& record) const {
-  const std::string path = below(folder_of(record.grant.id), kEnv);
-  const std::string line = gpu_env_line(record.grant);
+Status HandedOff::renew_env(Record& record, const NestedGrant& grant) const {
+  const std::string path = below(folder_of(grant.id), kEnv);
+  const std::string line = gpu_env_line(grant);
   const auto text = read_plain_file(path, kLargestFile);
   if (text && *text == line) {
     record.env_line = line;
@@ -180,7 +180,7 @@ Status HandedOff::renew_env(Record& record) const {
     const auto now = parse_gpu_env(line);
     if (!env || !last || !now) return Done{};
     if (env->names == now->names && !env->all) return Done{};  // in words of its own
-    const bool is_ours = *env == *last || *env == GpuEnv{.names = granted_names(record.grant)};
+    const bool is_ours = *env == *last || *env == GpuEnv{.names = granted_names(grant)};
     if (!is_ours) return Done{};
   }
   if (Status written = write_in_place(path, line); !written) return written;
@@ -188,21 +188,22 @@ Status HandedOff::renew_env(Record& record) const {
   return Done{};
 }
 
-// Each by itself: one that cannot be written keeps the other from nothing, and is
-// tried again.
+// Each by itself: one that cannot be written is tried again, and does not keep the
+// other from being written.
 Status HandedOff::renew(Record& record, const HealthOf& health_of) {
   std::vector<Health> health;
   for (const NestedDevice& device : record.grant.devices) {
     health.push_back(health_of(record.grant.resource, device));
   }
-  if (const auto next = with_health(record.grant, health)) {
-    const std::string path = document_in(folder_of(next->id));
-    if (Status written = write_atomically(path, to_json(*next)); !written) return written;
-    log_.info("node pod told of its GPUs' health",
-              {{"grant", next->id}, {"generation", std::to_string(next->generation)}});
-    record.grant = *next;
-  }
-  return renew_env(record);
+  const auto next = with_health(record.grant, health);
+  const Status env = renew_env(record, next.value_or(record.grant));
+  if (!next) return env;
+  const std::string path = document_in(folder_of(next->id));
+  if (Status written = write_atomically(path, to_json(*next)); !written) return written;
+  log_.info("node pod told of its GPUs' health",
+            {{"grant", next->id}, {"generation", std::to_string(next->generation)}});
+  record.grant = *next;
+  return env;
 }
 
 void HandedOff::refresh(const HealthOf& health_of) {

@@ -88,7 +88,7 @@ class HandedOff {
   std::string folder_of(const std::string& id) const;
   Status write(const NestedGrant& grant) const;
   Status renew(Record& record, const HealthOf& health_of);
-  Status renew_env(Record& record) const;
+  Status renew_env(Record& record, const NestedGrant& grant) const;
   bool is_kept(Record& record, const std::set<std::string>& mounted, Clock::time_point now) const;
   void tell(Record& record, std::string_view what, const Status& status) const;
   Status remove(const std::string& id) const;

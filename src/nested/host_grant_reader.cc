@@ -33,8 +33,15 @@ Identity identity_of(const std::string& path) {
           status.st_mtim.tv_nsec};
 }
 
+// Opening a pipe could take for ever.
+bool is_plain(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
 // As it was at one moment: a file that is written meanwhile is read again.
 Result<std::string> read_steady_file(const std::string& path) {
+  if (!is_plain(path)) return Error{ErrorCode::kInvalidArgument, path + " is no plain file"};
   for (int tries = 0; tries < kTries; ++tries) {
     const Identity before = identity_of(path);
     Result<std::string> text = read_file(path, kLargestFile);

@@ -132,6 +132,12 @@ TEST_F(HostGrantReaderTest, RefusesTenMegabytesOfIds) {
   EXPECT_THAT(reader.problem(), HasSubstr("larger than 1048576 bytes"));
 }
 
+TEST_F(HostGrantReaderTest, DoesNotWaitForAPipe) {
+  ASSERT_EQ(::mkfifo(options_.gpu_env.c_str(), 0644), 0);
+  const HostGrantReader reader(options_);
+  EXPECT_THAT(reader.problem(), HasSubstr("is no plain file"));
+}
+
 TEST_F(HostGrantReaderTest, TakesAnEmptyFileForNothingGranted) {
   write_env("");
   const HostGrantReader reader(options_);
