@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/announcements.h"
 #include "apps/compose.h"
 #include "apps/config_watch.h"
 #include "apps/facts_reader.h"
@@ -39,8 +40,6 @@
 #include "inventory/scanner.h"
 #include "kubelet/plugin_host.h"
 #include "nvml/nvml_source.h"
-#include "sharing/memory_unit.h"
-#include "sharing/offer.h"
 
 namespace tranche {
 namespace {
@@ -80,6 +79,7 @@ class Agent {
                    if (inventory_.publish(inventory)) news_.ring();
                  }),
         config_watch_(settings_.config_file),
+        announcements_(log),
         desk_(
             settings_.kubelet, [this] { news_.ring(); },
             [this] {
@@ -155,11 +155,7 @@ class Agent {
 
   void look_around(const Inventory& inventory) {
     circumstances_.facts = facts_reader_.read(inventory, settings_);
-    circumstances_.facts.devices = node_devices(inventory);
-    circumstances_.facts.excluded = excluded_gpus(inventory, settings_.sharing);
-    circumstances_.facts.driver_version = inventory.driver_version;
     circumstances_.facts.mps = mps_.report().wirings;
-    circumstances_.facts.driver_limits_memory = inventory.limits_memory;
     circumstances_.enforcers = enforcers(inventory, settings_.grant, settings_.cdi.disabled_hooks);
     mps_.add_to(circumstances_.enforcers, settings_.mps);
     circumstances_.ledger = desk_.ledger();
@@ -256,7 +252,10 @@ class Agent {
   void compose_now() {
     GuestInventory granted = nested_.granted(*inventory_.get().value);
     const Inventory& inventory = granted.inventory;
-    tell_grant(granted);
+    const HostGrantReader* reader = nested_.reader();
+    if (reader != nullptr && reader->grant()) {
+      announcements_.tell_grant(*reader->grant(), inventory);
+    }
     look_around(inventory);
     composition_ = compose(inventory, settings_, circumstances_);
     std::ranges::move(granted.notes, std::back_inserter(composition_.catalog.notes));
@@ -266,50 +265,8 @@ class Agent {
     if (inventory.driver_trouble.empty()) {
       mps_.serve(composition_.catalog, settings_.mps, circumstances_.ledger.get());
     }
-    for (const std::string& note : composition_.catalog.notes) say("note " + note, note);
-    for (const Withheld& device : composition_.catalog.withheld) {
-      say("withheld " + device.uuid,
-          "device is not offered: " + device.uuid + ": " + device.reason);
-    }
-    for (const Offer& offer : composition_.catalog.offers) tell_terms(offer);
-    say("cdi",
-        circumstances_.facts.cdi_problem.empty() ? "" : "CDI: " + circumstances_.facts.cdi_problem);
-    say("size", composition_.oversized);
-    if (composition_.servings.empty()) {
-      say("empty", "no device to offer; waiting for one");
-    } else {
-      said_.forget("empty");
-    }
+    announcements_.tell(composition_, circumstances_.facts.cdi_problem);
     facts_.inventory = std::move(granted.inventory);
-  }
-
-  // As a guest: what the host granted, and how much of it is here.
-  void tell_grant(const GuestInventory& granted) {
-    const HostGrantReader* reader = nested_.reader();
-    if (reader == nullptr || !reader->grant()) return;
-    const std::string what = told(*reader->grant());
-    const std::string here = std::to_string(granted.inventory.gpus.size());
-    if (!said_.changed("grant", what + " " + here)) return;
-    log_.info("granted by the host",
-              {{"devices", what}, {"gpus", here}, {"source", reader->grant()->source}});
-  }
-
-  // What holds containers to their shares, where a share is less than a device.
-  void tell_terms(const Offer& offer) {
-    const Terms& terms = offer.terms;
-    if (terms.form == ShareForm::kWhole) return;
-    const std::string unit =
-        terms.form == ShareForm::kMemory ? unit_text(terms.unit_bytes) : std::string("-");
-    const std::string rung(word(terms.rung));
-    if (!said_.changed("terms " + offer.name.text, unit + " " + rung)) return;
-    log_.info("shares are offered", {{"resource", offer.name.text},
-                                     {"share", std::string(word(terms.form))},
-                                     {"unit", unit},
-                                     {"enforcement", rung}});
-  }
-
-  void say(const std::string& key, const std::string& text) {
-    if (said_.changed(key, text) && !text.empty()) log_.warning(text);
   }
 
   void serve() {
@@ -348,9 +305,9 @@ class Agent {
     auto started = ControlServer::start(control_socket(settings_.state_dir), std::move(handlers));
     if (started) {
       control_ = *std::move(started);
-      said_.forget("control");
+      announcements_.say("control", "");
     } else {
-      say("control", "commands cannot reach this agent: " + started.error().message);
+      announcements_.say("control", "commands cannot reach this agent: " + started.error().message);
     }
   }
 
@@ -394,7 +351,7 @@ class Agent {
   Scanner scanner_;
   ConfigWatch config_watch_;
   FactsReader facts_reader_;
-  OnChange said_;
+  Announcements announcements_;
 
   Circumstances circumstances_;
   Composition composition_;

@@ -7,6 +7,7 @@
 #include "handoff/cdi_plan.h"
 #include "handoff/driver_files.h"
 #include "host/host_files.h"
+#include "sharing/offer.h"
 
 namespace tranche {
 namespace {
@@ -27,7 +28,11 @@ std::vector<std::string> dev_roots(const Settings& settings) {
 NodeFacts FactsReader::read(const Inventory& inventory, const Settings& settings) {
   const std::vector<std::string> roots = dev_roots(settings);
   NodeFacts facts{.control_nodes = control_nodes(roots.front()),
-                  .imex_channels = imex_channels(settings.grant.imex_channels, roots)};
+                  .imex_channels = imex_channels(settings.grant.imex_channels, roots),
+                  .driver_version = inventory.driver_version,
+                  .devices = node_devices(inventory),
+                  .excluded = excluded_gpus(inventory, settings.sharing),
+                  .driver_limits_memory = inventory.limits_memory};
   if (!settings.grant.list.any_cdi()) return facts;
 
   if (!writer_ || directory_ != settings.cdi.directory) {
