@@ -92,8 +92,9 @@ void apply(const Part& part, Device& device) {
   const std::uint64_t hosts = part.hosts_bytes == 0 ? kAll : part.hosts_bytes;
   const std::uint64_t granted = std::min(part.bytes.value_or(kAll), hosts);
   if (granted >= known) return;
+  // Where its size was not known, the host's word on that is no limit.
+  device.partial = device.memory_bytes != 0 || part.bytes;
   device.memory_bytes = granted;
-  device.partial = true;
 }
 
 // False: nothing of it was granted.

@@ -139,6 +139,10 @@ bool HostGrantReader::look() {
   bool is_new = false;
   if (!found) {
     problem = found.error().message;
+  } else if (grant_ && !grant_->grants.empty() && found->grants.empty()) {
+    // A list says less than the JSON did, such as nothing of parts.
+    problem =
+        "there is no " + std::string(kGrantFile) + " below " + options_.host_grants + " any more";
   } else if (!is_emptied(*found)) {
     is_new = grant_ != *found;
     grant_ = *std::move(found);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -121,6 +122,16 @@ TEST_F(HostGrantReaderTest, DoesNotTurnToGpuEnvWhenTheJsonIsGarbage) {
   HostGrantReader reader(options_);
   EXPECT_FALSE(reader.grant());
   EXPECT_THAT(reader.problem(), HasSubstr("version is 9"));
+}
+
+TEST_F(HostGrantReaderTest, DoesNotTurnToGpuEnvWhenTheJsonIsGone) {
+  write_env("GPU-a,GPU-b\n");
+  write_json("nvidia.com_gpu", "GPU-a");
+  HostGrantReader reader(options_);
+  ASSERT_EQ(::unlink(path("grants/nvidia.com_gpu/grant.json").c_str()), 0);
+  EXPECT_TRUE(looks_when_told(reader));
+  EXPECT_EQ(reader.grant()->grants.size(), 1U);
+  EXPECT_THAT(reader.problem(), HasSubstr("any more"));
 }
 
 TEST_F(HostGrantReaderTest, RefusesTenMegabytesOfIds) {

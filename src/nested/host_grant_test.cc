@@ -142,6 +142,22 @@ TEST(GrantedPart, IsNoMoreThanTheHostItselfHas) {
   EXPECT_FALSE(guest.inventory.gpus[1].partial);
 }
 
+TEST(GrantedPart, LearnsTheSizeOfAGpuFromTheHostWhereTheDriverDoesNotSay) {
+  Inventory node = three_gpus();
+  for (Gpu& gpu : node.gpus) gpu.memory_bytes = 0;
+  const GuestInventory guest =
+      granted_part(node, by_json({{.uuid = "GPU-0", .gpu = "GPU-0", .memory_bytes = 80 * kGiB},
+                                  {.uuid = "GPU-1",
+                                   .gpu = "GPU-1",
+                                   .memory_bytes = 80 * kGiB,
+                                   .form = ShareForm::kMemory,
+                                   .granted_bytes = 10 * kGiB}}));
+  EXPECT_EQ(guest.inventory.gpus[0].memory_bytes, 80 * kGiB);
+  EXPECT_FALSE(guest.inventory.gpus[0].partial);
+  EXPECT_EQ(guest.inventory.gpus[1].memory_bytes, 10 * kGiB);
+  EXPECT_TRUE(guest.inventory.gpus[1].partial);
+}
+
 TEST(GrantedPart, DoesNotCallGpusUnknownWhileTheDriverCannotBeRead) {
   EXPECT_THAT(granted_part({.driver_trouble = "not loaded"}, by_env({"GPU-0"})).notes, IsEmpty());
 }
