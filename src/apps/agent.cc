@@ -253,8 +253,8 @@ class Agent {
     GuestInventory granted = nested_.granted(*inventory_.get().value);
     const Inventory& inventory = granted.inventory;
     const HostGrantReader* reader = nested_.reader();
-    if (reader != nullptr && reader->grant()) {
-      announcements_.tell_grant(*reader->grant(), inventory);
+    if (const HostGrant* grant = reader != nullptr ? reader->grant() : nullptr) {
+      announcements_.tell_grant(*grant, inventory);
     }
     look_around(inventory);
     composition_ = compose(inventory, settings_, circumstances_);
@@ -283,7 +283,9 @@ class Agent {
     facts_.mps = mps_.report().daemons;
     facts_.handed_off = nested_.handed_off().grants();
     if (const HostGrantReader* reader = nested_.reader()) {
-      facts_.host_grant = GuestFacts{reader->grant(), reader->problem()};
+      const HostGrant* grant = reader->grant();
+      facts_.host_grant =
+          GuestFacts{grant != nullptr ? std::optional(*grant) : std::nullopt, reader->problem()};
     }
     status_.publish(std::make_shared<const NodeStatus>(facts_));
   }

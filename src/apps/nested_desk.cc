@@ -59,8 +59,9 @@ bool NestedDesk::look() { return reader_ && reader_->look(); }
 
 GuestInventory NestedDesk::granted(const Inventory& inventory) const {
   if (!reader_) return {.inventory = inventory};
-  if (!reader_->grant()) return unknown_part(inventory, reader_->problem());
-  GuestInventory guest = granted_part(inventory, *reader_->grant());
+  const HostGrant* grant = reader_->grant();
+  if (grant == nullptr) return unknown_part(inventory, reader_->problem());
+  GuestInventory guest = granted_part(inventory, *grant);
   if (!reader_->problem().empty()) {
     guest.notes.push_back("the host's grant cannot be read; the last one stands: " +
                           reader_->problem());

@@ -127,7 +127,8 @@ TEST(NodeState, CallsAGpuLostThatTheDriverDoesNotList) {
   NodeState state = with_reading(node_of(2), all_fine(1), kAround);
   EXPECT_TRUE(present(state).gpus.at(1).lost);
   while (!present(state).gpus.at(1).health.ok()) {
-    state = with_reading(std::move(state), all_fine(2, state.session + 1), kAround);
+    const std::uint64_t next_session = state.session + 1;
+    state = with_reading(std::move(state), all_fine(2, next_session), kAround);
   }
   EXPECT_FALSE(present(state).gpus.at(1).lost);
   EXPECT_FALSE(present(with_event(node_of(1), xid("GPU-0", 79), {}, kAround)).gpus.at(0).lost);

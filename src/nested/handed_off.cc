@@ -196,7 +196,7 @@ Status HandedOff::renew(Record& record, const HealthOf& health_of) {
     health.push_back(health_of(record.grant.resource, device));
   }
   const auto next = with_health(record.grant, health);
-  const Status env = renew_env(record, next.value_or(record.grant));
+  Status env = renew_env(record, next.value_or(record.grant));
   if (!next) return env;
   const std::string path = document_in(folder_of(next->id));
   if (Status written = write_atomically(path, to_json(*next)); !written) return written;

@@ -66,8 +66,7 @@ class Taking {
       known_.insert(name);
       found = &part->second;
     }
-    static const Part kAll;
-    return found == nullptr && all_ ? &kAll : found;
+    return found == nullptr && all_ ? &everything_ : found;
   }
 
   std::vector<std::string> unknown() const {
@@ -81,6 +80,7 @@ class Taking {
  private:
   const Parts parts_;
   const bool all_;
+  const Part everything_;
   std::set<std::string> known_;
 };
 

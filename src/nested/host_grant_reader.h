@@ -29,8 +29,8 @@ class HostGrantReader {
   // Reads what is there now. True: grant() or problem() changed.
   bool look();
 
-  // Empty: there has not been one yet.
-  const std::optional<HostGrant>& grant() const { return grant_; }
+  // Null: there has not been one yet.
+  const HostGrant* grant() const { return grant_ ? &*grant_ : nullptr; }
   // Why grant() is not what it should be; empty: it is.
   const std::string& problem() const { return problem_; }
 

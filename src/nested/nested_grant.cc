@@ -36,7 +36,7 @@ Json device_json(const NestedDevice& device) {
 }
 
 template <typename T>
-T value_or(const Json& json, const char* key, T fallback) {
+T value_or(const Json& json, const char* key, const T& fallback) {
   return json.contains(key) ? json.at(key).get<T>() : fallback;
 }
 
