@@ -309,7 +309,8 @@ TEST(PartOfAGpu, IsCountedHoweverItIsOffered) {
   Inventory node = a_node(2);
   node.gpus[0].partial = true;
   node.gpus[0].memory_bytes = 8ULL << 30;
-  for (const OfferedDevice& device : offer(node, {}).offers.at(0).devices) {
+  const Catalog whole = offer(node, {});
+  for (const OfferedDevice& device : whole.offers.at(0).devices) {
     EXPECT_EQ(device.share_bytes, device.memory_bytes);
   }
   const Catalog sliced =
