@@ -101,7 +101,8 @@ void MpsNode::await_state(const std::string& uuid, MpsState state) {
 }
 
 MpsDaemonStatus MpsNode::status(const std::string& uuid) {
-  for (const MpsDaemonStatus& status : supervisor_->reports().get().value->daemons) {
+  const auto report = supervisor_->reports().get().value;  // kept: another may take its place
+  for (const MpsDaemonStatus& status : report->daemons) {
     if (status.plan.name == uuid) return status;
   }
   return {};
