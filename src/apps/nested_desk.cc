@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kubelet/checkpoint.h"
+#include "nested/guest_health.h"
 
 namespace tranche {
 namespace {
@@ -17,35 +18,7 @@ using std::chrono::steady_clock;
 // How often it is looked whether files of an ended pod may go.
 constexpr milliseconds kTidyPause{1'000};
 
-const Health* health_in_offer(const Catalog& catalog, const std::string& resource,
-                              const std::string& uuid) {
-  for (const Offer& offer : catalog.offers) {
-    if (offer.name.text != resource) continue;
-    for (const OfferedDevice& device : offer.devices) {
-      if (device.uuid == uuid) return &device.health;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
-
-Health health_for_guest(const Catalog& catalog, const Inventory& inventory,
-                        const std::string& resource, const NestedDevice& device) {
-  if (const Health* offered = health_in_offer(catalog, resource, device.uuid)) return *offered;
-  if (const Gpu* gpu = find_gpu(inventory, GpuUuid(device.gpu))) {
-    if (!device.is_mig()) return gpu->health;
-    const auto slice = std::ranges::find(gpu->mig, MigUuid(device.uuid), &MigDevice::uuid);
-    if (slice != gpu->mig.end()) {
-      Health health = gpu->health;
-      health.troubles.insert(health.troubles.end(), slice->health.troubles.begin(),
-                             slice->health.troubles.end());
-      return health;
-    }
-  }
-  if (!inventory.driver_trouble.empty()) return {{"driver: " + inventory.driver_trouble}};
-  return {{"the node does not have it any more"}};
-}
 
 NestedDesk::NestedDesk(const Settings& settings, std::function<void()> issued, Log& log)
     : log_(log),
@@ -72,7 +45,7 @@ GuestInventory NestedDesk::granted(const Inventory& inventory) const {
 void NestedDesk::keep_up(const Catalog& catalog, const Inventory& inventory) {
   if (handed_off_.empty()) return;
   handed_off_.refresh([&](const std::string& resource, const NestedDevice& device) {
-    return health_for_guest(catalog, inventory, resource, device);
+    return guest_health(catalog, inventory, resource, device);
   });
   tidy();
 }

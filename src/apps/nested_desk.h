@@ -55,8 +55,4 @@ class NestedDesk {
   OnChange said_;
 };
 
-// A device's health as its node pod is to be told.
-Health health_for_guest(const Catalog& catalog, const Inventory& inventory,
-                        const std::string& resource, const NestedDevice& device);
-
 }  // namespace tranche
