@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -252,7 +251,7 @@ TEST_F(HandedOffTest, DoesNotWaitForAPodThatHoldsALease) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   const UniqueFd pod(::open(paths.gpu_env.c_str(), O_RDWR | O_CLOEXEC));
-  ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_WRLCK), 0) << std::strerror(errno);
+  ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_WRLCK), 0) << errno;
   ::signal(SIGIO, SIG_IGN);
   store.refresh(lost("GPU-a"));
   EXPECT_NE(::fcntl(pod.get(), F_GETLEASE), F_WRLCK) << "it was asked to end, and not waited for";
