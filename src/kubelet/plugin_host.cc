@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -28,6 +29,19 @@ std::string identity_of(const std::string& socket) {
          std::to_string(status.st_ctim.tv_nsec);
 }
 
+// All at once: each waits a little for a kubelet that does not let go of it.
+void end(std::vector<std::unique_ptr<ResourcePlugin>> plugins,
+         const std::function<void(ResourcePlugin&)>& last_words) {
+  std::vector<std::jthread> ends;
+  ends.reserve(plugins.size());
+  for (auto& plugin : plugins) {
+    ends.emplace_back([&last_words, ending = std::move(plugin)]() mutable {
+      last_words(*ending);
+      ending.reset();
+    });
+  }
+}
+
 std::string name_in_folder(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
 }
@@ -38,7 +52,6 @@ PluginHost::PluginHost(KubeletOptions options, const NodeAccess& node, Log& log)
     : kubelet_socket_(std::move(options.socket)),
       folder_(kubelet_socket_.empty() ? kDefaultFolder : parent_of(kubelet_socket_)),
       kubelet_name_(name_in_folder(kubelet_socket_)),
-      run_(fresh_run()),
       node_(node),
       log_(log) {
   if (const auto removed = remove_dead_sockets(folder_); removed && !removed->empty()) {
@@ -51,12 +64,9 @@ PluginHost::~PluginHost() {
   thread_.request_stop();
   wake_.ring();
   if (thread_.joinable()) thread_.join();
-  // All at once: each waits a little for a kubelet that does not let go of it.
-  std::vector<std::jthread> ends;
-  ends.reserve(plugins_.size());
-  for (auto& [name, plugin] : plugins_) {
-    ends.emplace_back([ending = std::move(plugin)]() mutable { ending.reset(); });
-  }
+  std::vector<std::unique_ptr<ResourcePlugin>> rest;
+  for (auto& [name, plugin] : plugins_) rest.push_back(std::move(plugin));
+  end(std::move(rest), [](ResourcePlugin&) {});
 }
 
 void PluginHost::serve(std::vector<Serving> servings) {
@@ -73,7 +83,7 @@ void PluginHost::serve(std::vector<Serving> servings) {
         continue;
       }
       auto plugin = std::make_unique<ResourcePlugin>(
-          std::move(serving), ServingPlace{folder_, kubelet_socket_, run_}, node_, log_);
+          std::move(serving), ServingPlace{folder_, kubelet_socket_, fresh_run()}, node_, log_);
       plugin->start();
       started.push_back(plugin.get());
       plugins_.emplace(name, std::move(plugin));
@@ -91,8 +101,8 @@ void PluginHost::serve(std::vector<Serving> servings) {
       for (ResourcePlugin* plugin : started) plugin->kubelet_came(kubelet);
     }
   }
-  // Outside the lock: it waits for the kubelet to be sent the empty list.
-  for (const auto& plugin : retired) plugin->retire();
+  // Outside the lock: it waits for the kubelet.
+  end(std::move(retired), [](ResourcePlugin& plugin) { plugin.retire(); });
 }
 
 void PluginHost::nudge() {

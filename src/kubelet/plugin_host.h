@@ -47,7 +47,6 @@ class PluginHost {
   const std::string kubelet_socket_;
   const std::string folder_;
   const std::string kubelet_name_;  // of its socket, in the folder
-  const std::string run_;
   const NodeAccess node_;
   Log& log_;
   OnChange said_;  // the watching thread's

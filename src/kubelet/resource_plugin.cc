@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "kubelet/socket_name.h"
+#include "kubelet/socket_peers.h"
 
 namespace tranche {
 namespace {
@@ -22,6 +23,12 @@ using std::chrono::system_clock;
 constexpr std::chrono::seconds kRegisterTimeout{15};
 constexpr milliseconds kShutdownPatience{500};
 constexpr milliseconds kRetirePatience{3000};
+// For the kubelet to see that a stream has ended; it may be writing its
+// checkpoint. Longer than the first is worth a word.
+constexpr milliseconds kUsualFarewell{200};
+constexpr milliseconds kFarewellPatience{5000};
+// From its closing the connection to its marking the devices.
+constexpr milliseconds kSettle{20};
 // From telling the kubelet that a device is not to be chosen until it may leave
 // the list: an allocation that had chosen it before is long over then.
 constexpr milliseconds kBeforeLeaving{1000};
@@ -229,8 +236,7 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
   tell(RegistrationEvent::kRefused);
 }
 
-// The old streams end first: a late end of one would take the new registration
-// down with it. Then a new server on a new name.
+// The old streams end first; then a new server on a new name.
 bool ResourcePlugin::serve_on_fresh_socket() {
   stop_serving();
   std::string name;
@@ -253,10 +259,28 @@ void ResourcePlugin::stop_serving() {
     last = std::exchange(socket_, {});
   }
   if (!server_) return;
+  wait_for_farewell(below(folder_, last));
   server_->Shutdown(system_clock::now() + kShutdownPatience);
   server_->Wait();
   server_.reset();
   if (!last.empty()) ::unlink(below(folder_, last).c_str());
+}
+
+// Up to 1.36 the kubelet goes by the resource's name: an end of a stream that it
+// sees late takes the registration after it down, or strikes it from its table,
+// so that the next end is never noticed and the devices stay offered for good.
+// It closes the connection when it has seen the end.
+void ResourcePlugin::wait_for_farewell(const std::string& path) {
+  if (!has_peer(path)) return;
+  if (!wait_for_no_peer(path, kUsualFarewell)) {
+    log_.info("waiting for the kubelet to see the end of a stream", {{"resource", name_.text}});
+    if (!wait_for_no_peer(path, kFarewellPatience)) {
+      log_.warning("the kubelet holds on to a connection that is over",
+                   {{"resource", name_.text}, {"socket", path}});
+      return;
+    }
+  }
+  std::this_thread::sleep_for(kSettle);
 }
 
 Status ResourcePlugin::register_with_kubelet(const std::string& endpoint,

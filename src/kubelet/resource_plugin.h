@@ -38,7 +38,7 @@ struct ResourceStatus {
 struct ServingPlace {
   std::string folder;          // where sockets live
   std::string kubelet_socket;  // where to register; empty: nowhere
-  std::string run;             // tells this agent's sockets from an earlier one's
+  std::string run;             // tells this plugin's sockets from any other's
 };
 
 class ResourcePlugin {
@@ -78,6 +78,7 @@ class ResourcePlugin {
   void attempt(const std::stop_token& stop);
   bool serve_on_fresh_socket();
   void stop_serving();
+  void wait_for_farewell(const std::string& path);
   Status register_with_kubelet(const std::string& endpoint, const std::stop_token& stop);
 
   const ResourceName name_;

@@ -12,9 +12,10 @@
 
 namespace tranche {
 
-// "tranche-nvidia.com_gpu-5f3a9c01-2.sock": the resource, who runs (so that two
-// agents at once do not meet), and which attempt. Fits a unix address below
-// the kubelet's folder however long the resource's name is.
+// "tranche-nvidia.com_gpu-5f3a9c01-2.sock": the resource, whose it is (so that
+// neither two agents at once meet nor a resource and its own earlier life), and
+// which attempt. Fits a unix address below the kubelet's folder however long the
+// resource's name is.
 std::string socket_name(const ResourceName& resource, std::string_view run,
                         unsigned long long attempt);
 

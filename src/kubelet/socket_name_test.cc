@@ -3,30 +3,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
-#include <cstring>
 #include <fstream>
 
 #include "base/files.h"
 #include "base/testing/temp_dir.h"
+#include "base/testing/unix_socket.h"
 #include "base/unique_fd.h"
 
 namespace tranche {
 namespace {
 
 using testing::ElementsAre;
-
-UniqueFd listening_on(const std::string& path) {
-  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  EXPECT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  EXPECT_EQ(::listen(fd.get(), 1), 0);
-  return fd;
-}
 
 TEST(SocketName, IsAnotherForEachAttemptAndEachRun) {
   const ResourceName gpu("nvidia.com/gpu");

@@ -120,6 +120,34 @@ TEST_F(KubeletStory, TheLateEndOfAnOldStreamIsGotOver) {
   EXPECT_TRUE(admit("pod", {{kGpu, 8}}).admitted);
 }
 
+// A registration that the kubelet takes while it has not yet seen the end of the
+// old stream is struck from its table by that end. All goes well until our own
+// end, which the kubelet then does not notice: the GPUs stay offered for ever.
+TEST_F(KubeletStory, AResourceThatComesBackIsRegisteredWhenTheKubeletHasSeenItGo) {
+  make_node("t4-quad");
+  start_kubelet();
+  const std::string env = path("gpu.env");
+  const std::string gpu = node_->world()->gpus.at(0).uuid.text;
+  write("gpu.env", gpu);
+  start_agent({"--profile=nested-guest", "--gpu-env=" + env, "--host-grants=" + path("grants")});
+  expect_allocatable(kGpu, 1);
+  const auto sockets = our_sockets();
+  kubelet_->hold_stream_ends();
+  write("gpu.env", "");
+  const standin::Transcript& heard = kubelet_->transcript();
+  ASSERT_TRUE(heard.wait_for(EventKind::kListAndWatchEnded, 1, kPatience));
+  write("gpu.env", gpu);
+  expect_log("waiting for the kubelet to see the end of a stream");
+  EXPECT_EQ(count_events(EventKind::kRegister), 1U);
+  kubelet_->release_stream_ends();
+  EXPECT_TRUE(heard.wait_for(EventKind::kRegister, 2, kPatience)) << agent_->output();
+  EXPECT_EQ(count_events(EventKind::kDisconnected), 1U);
+  expect_allocatable(kGpu, 1);
+  EXPECT_NE(our_sockets(), sockets) << "1.37 refuses a path that it knows";
+  stop_agent();
+  expect_allocatable(kGpu, 0);
+}
+
 TEST_F(KubeletStory, AStreamThatIsOpenedBeforeTheAnswerIsNoSurprise) {
   make_node("hgx-h200");
   start_kubelet({.stream_before_answer = true});

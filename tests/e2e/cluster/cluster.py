@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A one-node Kubernetes: up, down, and something run inside."""
+import contextlib
 import datetime
 import json
 import os
@@ -227,6 +228,15 @@ class Cluster:
 
     def kill(self, name):
         self._command("kill", name)
+
+    @contextlib.contextmanager
+    def frozen(self, name):
+        """It hangs meanwhile, as on a machine that is short of everything."""
+        self._command("freeze", name)
+        try:
+            yield
+        finally:
+            self._command("thaw", name)
 
     # Conditions.
 

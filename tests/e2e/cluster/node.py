@@ -122,6 +122,10 @@ class Daemons:
             while name in self.pids:
                 self.ended.wait()
 
+    def signal(self, name, number):
+        with self.lock:
+            os.kill(self.pids[name], number)
+
     def bury(self, pid):
         with self.lock:
             for name, running in list(self.pids.items()):
@@ -146,8 +150,8 @@ def listen(path):
 
 
 def serve_commands(server, all_daemons):
-    """One line a connection: start NAME, stop NAME, kill NAME; answered with a line when done.
-    Who only wants to know who listens sends none."""
+    """One line a connection: start, stop, kill, freeze or thaw, and NAME; answered with a line
+    when done. Who only wants to know who listens sends none."""
     while True:
         connection, _ = server.accept()
         with connection, connection.makefile("rw") as stream:
@@ -157,7 +161,9 @@ def serve_commands(server, all_daemons):
             try:
                 verb, name = words
                 {"start": all_daemons.start, "kill": all_daemons.stop,
-                 "stop": lambda n: all_daemons.stop(n, signal.SIGTERM)}[verb](name)
+                 "stop": lambda n: all_daemons.stop(n, signal.SIGTERM),
+                 "freeze": lambda n: all_daemons.signal(n, signal.SIGSTOP),
+                 "thaw": lambda n: all_daemons.signal(n, signal.SIGCONT)}[verb](name)
                 stream.write("ok\n")
             except (KeyError, ValueError):
                 stream.write(f"unknown command: {' '.join(words)}\n")

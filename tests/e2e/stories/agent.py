@@ -22,8 +22,10 @@ class PluginProcess:
         self.log_path = cluster.layout.logs / f"{name}.log"
         self.log_path.unlink(missing_ok=True)
         self.process = None
+        self.was_stopped = False
 
     def start(self):
+        self.was_stopped = False
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.cluster.command_inside(*self.words),
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -43,11 +45,13 @@ class PluginProcess:
             os.kill(int(pid), number)
 
     def kill(self):
+        self.was_stopped = True
         self.signal(signal.SIGKILL)
         self.process.wait(30)
 
     def stop(self):
-        if self.process and self.process.poll() is None:
+        if self.is_running():
+            self.was_stopped = True
             self.signal(signal.SIGTERM)
             self.process.wait(30)
 
@@ -56,10 +60,11 @@ class PluginProcess:
 
     def has_ended(self):
         """By itself."""
-        return self.process is not None and self.process.poll() is not None
+        return self.process is not None and self.process.poll() is not None and not self.was_stopped
 
     def last_words(self):
-        lines = self.log().strip().splitlines()
+        # A cluster that was given up has taken the log along.
+        lines = self.log().strip().splitlines() if self.log_path.exists() else []
         return f"exit code {self.process.poll()}: {lines[-1] if lines else ''}"
 
     def log(self):

@@ -2,6 +2,8 @@
 """The guest's half of nested clusters: a node that offers what is in a file."""
 import json
 
+from cluster.cluster import until
+
 from .pods import pod
 from .story import Story
 from .under_test import only_ours
@@ -65,6 +67,23 @@ class NestedGuest(Story):
         self.file.write_text(uuids[4])
         self.until_offered(1)
         self.assertTrue(agent.is_running())
+
+    def test_gpus_that_come_back_while_the_kubelet_hangs_go_with_the_agent(self):
+        """The kubelet mixes two registrations up if it has not seen the end of the first: the
+        second's end then goes unnoticed, and the GPUs of an agent that is gone stay offered."""
+        uuids = self.gpus("dgx-a100").uuids()
+        self.file.write_text(uuids[0])
+        agent = self.guest()
+        self.until_offered(1)
+        with self.cluster.frozen("kubelet"):
+            self.file.write_text("")
+            agent.until_logged("resource is no longer offered")
+            self.file.write_text(uuids[4])
+            agent.until_logged("waiting for the kubelet to see the end of a stream")
+        until(lambda: agent.log().count(" registered ") == 2, "a second registration", 30)
+        self.assertEqual(self.run_pod("pod").reachable_minors(), [4])
+        agent.stop()
+        self.until_nothing_is_offered()
 
     def test_mig_devices_can_be_granted(self):
         device = next(d for d in self.gpus("dgx-a100-mig-mixed").mig_devices() if d.profile == "2g.10gb")
