@@ -74,17 +74,18 @@ TEST(AProcess, IsInASessionOfItsOwnAndTellsItsEnd) {
 
 TEST(AProcess, IsFoundByItsEnvironmentAndItsWords) {
   const std::string mine = "TRANCHE_TEST_" + std::to_string(::getpid()) + "=1";
-  Result<Process> process = Process::spawn(shell("sleep 1000; : find-me", {mine}), {});
+  // No shell: what it forks has its words until it has become another program.
+  Result<Process> process = Process::spawn({{"/bin/sleep", "1000"}, {mine, "PATH=/nowhere"}}, {});
   ASSERT_TRUE(process);
   // The kernel lets us go on a moment before it has the new words in place.
-  while (find_processes(mine, "find-me").empty() && !process->wait(milliseconds(1))) {
+  while (find_processes(mine, "1000").empty() && !process->wait(milliseconds(1))) {
   }
-  EXPECT_THAT(find_processes(mine, "find-me"), ElementsAre(process->pid()));
+  EXPECT_THAT(find_processes(mine, "1000"), ElementsAre(process->pid()));
   EXPECT_THAT(find_processes(mine, "not-there"), IsEmpty());
-  EXPECT_THAT(find_processes(mine + "2", "find-me"), IsEmpty());
-  EXPECT_EQ(variable_of(process->pid(), "PATH"), "/usr/bin:/bin");
+  EXPECT_THAT(find_processes(mine + "2", "1000"), IsEmpty());
+  EXPECT_EQ(variable_of(process->pid(), "PATH"), "/nowhere");
   EXPECT_EQ(variable_of(process->pid(), "PAT"), std::nullopt);
-  for (const pid_t pid : find_processes(mine, "sleep")) ::kill(pid, SIGKILL);
+  ::kill(process->pid(), SIGKILL);
   EXPECT_TRUE(process->wait(seconds(30)));
 }
 
