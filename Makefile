@@ -13,19 +13,18 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test e2e e2e-compare build image manifests lint analyze format asan tsan fuzz bench clean
+.PHONY: help run test e2e e2e-compare build image manifests lint analyze format tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run     a simulated node with eight GPUs, in the terminal'
-	@echo 'make test    build everything and run every test'
+	@echo 'make test    build everything and run every test, with sanitizers'
 	@echo 'make e2e     the stories on a real Kubernetes, as root; part of make test'
 	@echo 'make e2e-compare  the same on an older kubelet, and of NVIDIA'"'"'s plugin: docs/e2e-comparison.md'
 	@echo 'make build   the release binary: build/tranche-device-plugin'
 	@echo 'make image   its container image: build/tranche-device-plugin-image.tar'
 	@echo 'make manifests  deploy/manifests, from the Helm chart'
 	@echo 'make lint    formatting, clang-tidy, and who may include whom'
-	@echo 'make asan    the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan    the tests without gRPC under ThreadSanitizer'
 	@echo 'make fuzz    every fuzzer for FUZZ_SECONDS (20) seconds'
 	@echo 'make bench   speed and memory against the smallest possible server'
@@ -47,10 +46,15 @@ run:
 # Real Helm, where there is a Go to build it with; without, what needs it is skipped.
 HELM = TRANCHE_HELM=$${TRANCHE_HELM:-$$(tests/e2e/programs/build helm || true)/helm}
 
+# With AddressSanitizer and UBSan; in the release build what foreign programs load,
+# which they cannot with a sanitizer, and what is not compiled.
+UNSANITIZED := tranche-device-plugin tranche-sim cdi_conformance_test
 test:
 	@tools/install-deps e2e
 	$(call compile,dev)
-	@$(HELM); [ ! -x "$$TRANCHE_HELM" ] || export TRANCHE_HELM; ctest --preset dev -j $(TEST_JOBS)
+	@ctest --preset dev -j $(TEST_JOBS)
+	$(call compile,release,$(UNSANITIZED))
+	@$(HELM); [ ! -x "$$TRANCHE_HELM" ] || export TRANCHE_HELM; ctest --preset release -j $(TEST_JOBS)
 	@$(MAKE) --no-print-directory e2e
 
 # On a real Kubernetes; STORIES="name ..." runs only those.
@@ -88,20 +92,18 @@ lint:
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 --dry-run -Werror
 	@echo 'format: ok'
 	$(call compile,dev)
-	@tools/tidy.py build/dev
+	$(call compile,release,$(UNSANITIZED))
+	@tools/tidy.py build/dev build/release
 
 analyze:
 	@tools/install-deps lint
 	$(call compile,dev)
-	@tools/tidy.py build/dev analyze
+	$(call compile,release,$(UNSANITIZED))
+	@tools/tidy.py --analyze build/dev build/release
 
 format:
 	@tools/install-deps lint
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
-
-asan:
-	$(call compile,asan)
-	@ctest --preset asan -j $(TEST_JOBS)
 
 tsan:
 	$(call compile,tsan)

@@ -3,10 +3,12 @@
 """Runs clang-tidy over what changed since it last passed.
 
 A file is looked at again when it, a header of ours that it includes, its flags
-or .clang-tidy changed; passes are remembered outside the checkout. Needs a
-build folder that has been built: its dependency log says what includes what.
-Usage: tools/tidy.py BUILD_FOLDER [analyze]
+or .clang-tidy changed; passes are remembered outside the checkout. Needs
+build folders that have been built: their dependency logs say what includes
+what. A file is looked at as the first folder that built it did.
+Usage: tools/tidy.py [--analyze] BUILD_FOLDER...
 """
+import argparse
 import concurrent.futures
 import hashlib
 import json
@@ -69,26 +71,37 @@ def tidy(build, path, checks):
     return subprocess.run(command + [str(path)], capture_output=True, text=True)
 
 
-def main():
-    build, analyze = sys.argv[1], sys.argv[2:] == ["analyze"]
-    PASSES.mkdir(parents=True, exist_ok=True)
+def built_files(build):
+    """What was built there of ours: path -> its entry and the files that it was made from."""
     deps = dependencies(build)
-    todo = []
-    entries = json.loads(pathlib.Path(build, "compile_commands.json").read_text())
-    for entry in entries:
+    for entry in json.loads(pathlib.Path(build, "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"]).resolve()
-        if not path.is_relative_to(TOP) or not str(path.relative_to(TOP)).startswith(OURS):
-            continue
-        checks = checks_of(path, analyze)
-        stamp = PASSES / fingerprint(entry, [path] + deps.get(object_of(entry), []), checks)
-        if not stamp.exists():
-            todo.append((path, stamp, checks))
+        made_from = deps.get(object_of(entry))
+        if made_from and path.is_relative_to(TOP) and str(path.relative_to(TOP)).startswith(OURS):
+            yield path, entry, made_from
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--analyze", action="store_true")
+    parser.add_argument("builds", nargs="+")
+    arguments = parser.parse_args()
+    PASSES.mkdir(parents=True, exist_ok=True)
+    todo, seen = [], set()
+    for build in arguments.builds:
+        files = list(built_files(build))
+        for path, entry, made_from in files:
+            checks = checks_of(path, arguments.analyze)
+            stamp = PASSES / fingerprint(entry, [path] + made_from, checks)
+            if path not in seen and not stamp.exists():
+                todo.append((path, stamp, checks, build))
+        seen |= {path for path, _, _ in files}
     todo = sorted(set(todo))
-    print(f"clang-tidy: {len(todo)} of {len(entries)} files to look at", flush=True)
+    print(f"clang-tidy: {len(todo)} of {len(seen)} files to look at", flush=True)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda one: tidy(build, one[0], one[2]), todo)
-        for (path, stamp, _), result in zip(todo, results):
+        results = pool.map(lambda one: tidy(one[3], one[0], one[2]), todo)
+        for (path, stamp, _, _), result in zip(todo, results):
             if result.returncode == 0:
                 stamp.touch()
                 print(f"  ok {path.relative_to(TOP)}", flush=True)
