@@ -72,7 +72,7 @@ def tidy(build, path, checks):
 
 
 def built_files(build):
-    """What was built there of ours: path -> its entry and the files that it was made from."""
+    """What was built there of ours: (path, its entry, the files that it was made from)."""
     deps = dependencies(build)
     for entry in json.loads(pathlib.Path(build, "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"]).resolve()
@@ -87,17 +87,15 @@ def main():
     parser.add_argument("builds", nargs="+")
     arguments = parser.parse_args()
     PASSES.mkdir(parents=True, exist_ok=True)
-    todo, seen = [], set()
+    known, seen = set(), set()  # a file that two programs are made from may be known twice
     for build in arguments.builds:
-        files = list(built_files(build))
+        files = [file for file in built_files(build) if file[0] not in seen]
         for path, entry, made_from in files:
             checks = checks_of(path, arguments.analyze)
-            stamp = PASSES / fingerprint(entry, [path] + made_from, checks)
-            if path not in seen and not stamp.exists():
-                todo.append((path, stamp, checks, build))
+            known.add((path, PASSES / fingerprint(entry, [path] + made_from, checks), checks, build))
         seen |= {path for path, _, _ in files}
-    todo = sorted(set(todo))
-    print(f"clang-tidy: {len(todo)} of {len(seen)} files to look at", flush=True)
+    todo = sorted(one for one in known if not one[1].exists())
+    print(f"clang-tidy: {len(todo)} of {len(known)} to look at", flush=True)
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda one: tidy(one[3], one[0], one[2]), todo)
