@@ -106,7 +106,7 @@ format:
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
 
 tsan:
-	$(call compile,tsan)
+	$(call compile,tsan,tranche_tests)
 	@ctest --preset tsan -j $(TEST_JOBS)
 
 fuzz:

@@ -35,6 +35,9 @@ function(tranche_module name)
   target_link_libraries(tranche_${name} PUBLIC tranche_flags ${MODULE_DEPENDS})
 endfunction()
 
+# All test programs, and with them only what they need.
+add_custom_target(tranche_tests)
+
 # Every case is a ctest of its own, named as it reads: Suite.StatesAFact.
 # Fuzzing builds have none; under the thread sanitizer none that link gRPC,
 # which is not instrumented and would drown a race of ours in its own reports.
@@ -47,6 +50,7 @@ function(tranche_test name)
     set(TEST_TIMEOUT 120)
   endif()
   add_executable(${name} ${TEST_SOURCES})
+  add_dependencies(tranche_tests ${name})
   target_link_libraries(${name} PRIVATE tranche_flags ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${TEST_INCLUDES})
   target_compile_definitions(${name} PRIVATE ${TEST_DEFINES})
