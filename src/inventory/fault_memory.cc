@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_field.h"
+
 namespace tranche {
 namespace {
 
@@ -20,7 +22,7 @@ void put(Json& json, const char* key, const std::optional<T>& value) {
 
 template <typename T>
 void take(const Json& json, const char* key, std::optional<T>& value) {
-  if (json.contains(key)) value = json.at(key).get<T>();
+  if (json.contains(key)) value = json_field<T>(json, key);
 }
 
 Json vitals_to_json(const Vitals& vitals) {
@@ -56,13 +58,14 @@ Json mig_to_json(const MigDevice& mig) {
 
 MigDevice mig_from_json(const Json& json) {
   MigDevice mig{
-      .uuid = MigUuid(json.at("uuid").get<std::string>()),
-      .index = json.at("index").get<unsigned>(),
-      .gpu_instance = json.at("gpuInstance").get<unsigned>(),
-      .compute_instance = json.at("computeInstance").get<unsigned>(),
-      .profile = {json.at("computeSlices").get<unsigned>(), json.at("gpuSlices").get<unsigned>(),
-                  json.at("memoryGb").get<unsigned>(), json.at("attribute").get<std::string>()},
-      .memory_bytes = json.at("memoryBytes").get<std::uint64_t>()};
+      .uuid = MigUuid(json_field<std::string>(json, "uuid")),
+      .index = json_field<unsigned>(json, "index"),
+      .gpu_instance = json_field<unsigned>(json, "gpuInstance"),
+      .compute_instance = json_field<unsigned>(json, "computeInstance"),
+      .profile = {json_field<unsigned>(json, "computeSlices"),
+                  json_field<unsigned>(json, "gpuSlices"), json_field<unsigned>(json, "memoryGb"),
+                  json_field<std::string>(json, "attribute")},
+      .memory_bytes = json_field<std::uint64_t>(json, "memoryBytes")};
   take(json, "gpuInstanceCap", mig.gpu_instance_cap);
   take(json, "computeInstanceCap", mig.compute_instance_cap);
   return mig;
@@ -85,16 +88,16 @@ Json gpu_to_json(const Gpu& gpu) {
 }
 
 Gpu gpu_from_json(const Json& json) {
-  Gpu gpu{.uuid = GpuUuid(json.at("uuid").get<std::string>()),
-          .index = json.at("index").get<unsigned>(),
-          .model = json.at("model").get<std::string>(),
-          .memory_bytes = json.at("memoryBytes").get<std::uint64_t>(),
-          .compute_major = json.at("computeMajor").get<unsigned>(),
-          .compute_minor = json.at("computeMinor").get<unsigned>(),
-          .mig_enabled = json.at("migEnabled").get<bool>()};
+  Gpu gpu{.uuid = GpuUuid(json_field<std::string>(json, "uuid")),
+          .index = json_field<unsigned>(json, "index"),
+          .model = json_field<std::string>(json, "model"),
+          .memory_bytes = json_field<std::uint64_t>(json, "memoryBytes"),
+          .compute_major = json_field<unsigned>(json, "computeMajor"),
+          .compute_minor = json_field<unsigned>(json, "computeMinor"),
+          .mig_enabled = json_field<bool>(json, "migEnabled")};
   take(json, "minor", gpu.minor);
   take(json, "numaNode", gpu.numa_node);
-  if (json.contains("pci")) gpu.pci = parse_pci_address(json.at("pci").get<std::string>());
+  if (json.contains("pci")) gpu.pci = parse_pci_address(json_field<std::string>(json, "pci"));
   for (const Json& mig : json.at("mig")) gpu.mig.push_back(mig_from_json(mig));
   return gpu;
 }
@@ -114,16 +117,16 @@ Json fault_to_json(const Fault& fault) {
 }
 
 Fault fault_from_json(const Json& json) {
-  Fault fault{.gpu = GpuUuid(json.at("gpu").get<std::string>()),
-              .xid = json.at("xid").get<unsigned>(),
-              .text = json.at("text").get<std::string>(),
-              .boot_id = json.at("bootId").get<std::string>(),
-              .driver_asked = json.at("driverAsked").get<bool>(),
-              .reset_seen = json.at("resetSeen").get<bool>(),
-              .needed = json.at("readingsNeeded").get<unsigned>()};
-  if (json.contains("slice")) fault.slice = MigUuid(json.at("slice").get<std::string>());
-  const auto kind = parse_fault_kind(json.at("kind").get<std::string>());
-  const auto clearance = parse_clearance(json.at("clearedBy").get<std::string>());
+  Fault fault{.gpu = GpuUuid(json_field<std::string>(json, "gpu")),
+              .xid = json_field<unsigned>(json, "xid"),
+              .text = json_field<std::string>(json, "text"),
+              .boot_id = json_field<std::string>(json, "bootId"),
+              .driver_asked = json_field<bool>(json, "driverAsked"),
+              .reset_seen = json_field<bool>(json, "resetSeen"),
+              .needed = json_field<unsigned>(json, "readingsNeeded")};
+  if (json.contains("slice")) fault.slice = MigUuid(json_field<std::string>(json, "slice"));
+  const auto kind = parse_fault_kind(json_field<std::string>(json, "kind"));
+  const auto clearance = parse_clearance(json_field<std::string>(json, "clearedBy"));
   // A word of a newer version: keep the fault, and take the strictest reading.
   fault.kind = kind.value_or(FaultKind::kXid);
   fault.clearance = clearance.value_or(Clearance::kReboot);
@@ -135,7 +138,9 @@ NodeState state_from_json(const Json& json) {
   for (const Json& entry : json.at("gpus")) {
     Gpu gpu = gpu_from_json(entry.at("gpu"));
     state.vitals[gpu.uuid] = vitals_from_json(entry.at("vitals"));
-    state.recoveries[gpu.uuid] = entry.at("recoveries").get<std::vector<std::int64_t>>();
+    for (const Json& time : entry.at("recoveries")) {
+      state.recoveries[gpu.uuid].push_back(json_value<std::int64_t>(time, "a recovery"));
+    }
     state.inventory.gpus.push_back(std::move(gpu));
   }
   for (const Json& entry : json.at("faults")) state.faults.push_back(fault_from_json(entry));
@@ -164,7 +169,7 @@ std::string to_fault_memory(const NodeState& state) {
 Result<NodeState> parse_fault_memory(std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    if (json.at("version").get<int>() != kVersion) {
+    if (json_field<int>(json, "version") != kVersion) {
       return Error{ErrorCode::kInvalidArgument, "it is of another version"};
     }
     return state_from_json(json);

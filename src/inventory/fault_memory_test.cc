@@ -78,6 +78,21 @@ TEST(FaultMemory, RefusesWhatItDidNotWrite) {
   }
 }
 
+TEST(FaultMemory, RefusesANumberThatIsNoneInsteadOfRoundingIt) {
+  const auto with = [](const std::string& version, const std::string& recovery) {
+    NodeState state = with_faults();
+    for (const Gpu& gpu : state.inventory.gpus) state.recoveries[gpu.uuid] = {123456789};
+    std::string text = to_fault_memory(state);
+    text.replace(text.find("123456789"), 9, recovery);
+    return parse_fault_memory(
+        text.replace(text.find("\"version\": 1"), 12, "\"version\": " + version));
+  };
+  EXPECT_TRUE(with("1", "123456789"));
+  EXPECT_FALSE(with("4294967297", "123456789"));
+  EXPECT_FALSE(with("1", "1e30"));
+  EXPECT_FALSE(with("1", "1.5"));
+}
+
 TEST(FaultMemory, SurvivesTextThatIsNoUtf8) {
   NodeState state = with_faults();
   state.faults[0].text = "bad \xff byte";

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_field.h"
 #include "base/text.h"
 
 namespace tranche {
@@ -37,7 +38,7 @@ Json device_json(const NestedDevice& device) {
 
 template <typename T>
 T value_or(const Json& json, const char* key, const T& fallback) {
-  return json.contains(key) ? json.at(key).get<T>() : fallback;
+  return json.contains(key) ? json_field<T>(json, key) : fallback;
 }
 
 ShareForm form_from(const std::string& text) {
@@ -48,7 +49,7 @@ ShareForm form_from(const std::string& text) {
 }
 
 NestedDevice device_from_json(const Json& json) {
-  NestedDevice device{.uuid = json.at("uuid").get<std::string>()};
+  NestedDevice device{.uuid = json_field<std::string>(json, "uuid")};
   if (device.uuid.empty()) throw std::runtime_error("a device has an empty uuid");
   device.gpu = value_or(json, "gpu", device.uuid);
   device.index = value_or(json, "index", std::string());
@@ -57,12 +58,12 @@ NestedDevice device_from_json(const Json& json) {
   device.form = form_from(value_or(json, "share", std::string(word(ShareForm::kWhole))));
   device.shares = value_or(json, "shares", 1U);
   device.shares_in_all = value_or(json, "sharesInAll", 1U);
-  if (json.contains("minor")) device.minor = json.at("minor").get<unsigned>();
+  if (json.contains("minor")) device.minor = json_field<unsigned>(json, "minor");
   if (json.contains("grantedBytes")) {
-    device.granted_bytes = json.at("grantedBytes").get<std::uint64_t>();
+    device.granted_bytes = json_field<std::uint64_t>(json, "grantedBytes");
   }
   device.health.troubles = value_or(json, "reasons", std::vector<std::string>());
-  const bool is_healthy = json.at("healthy").get<bool>();
+  const bool is_healthy = json_field<bool>(json, "healthy");
   if (is_healthy) device.health.troubles.clear();
   if (!is_healthy && device.health.ok()) device.health.troubles.emplace_back("it gives no reason");
   return device;
@@ -70,8 +71,8 @@ NestedDevice device_from_json(const Json& json) {
 
 NestedGrant grant_from_json(const Json& json) {
   NestedGrant grant{.id = value_or(json, "id", std::string()),
-                    .resource = json.at("resource").get<std::string>(),
-                    .generation = json.at("generation").get<std::uint64_t>(),
+                    .resource = json_field<std::string>(json, "resource"),
+                    .generation = json_field<std::uint64_t>(json, "generation"),
                     .driver_version = value_or(json, "driverVersion", std::string())};
   const Json& devices = json.at("devices");
   if (!devices.is_array()) throw std::runtime_error("devices is not a list");
@@ -103,7 +104,7 @@ Result<NestedGrant> parse_nested_grant(std::string_view text) {
   try {
     const Json json = Json::parse(text);
     if (!json.is_object()) throw std::runtime_error("it is not a JSON object");
-    const auto version = json.at("version").get<std::int64_t>();
+    const auto version = json_field<std::int64_t>(json, "version");
     if (version != kVersion) {
       return Error{ErrorCode::kInvalidArgument,
                    "its version is " + std::to_string(version) + ", and this program knows " +

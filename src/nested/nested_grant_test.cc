@@ -103,6 +103,23 @@ TEST(NestedGrantDocument, ThatIsNotOneIsRefused) {
   }
 }
 
+TEST(NestedGrantDocument, WithANumberThatIsNoneIsRefusedAndNotRounded) {
+  for (const char* version : {"88888888888888888888888888", "1.5", "-1", "1e30"}) {
+    EXPECT_FALSE(parse_nested_grant(R"({"version":)" + std::string(version) + "}")) << version;
+  }
+  const auto with_minor = [](const std::string& minor) {
+    return parse_nested_grant(
+        R"({"version":1,"generation":1,"resource":"a","devices":[{"uuid":"a","healthy":true,"minor":)" +
+        minor + "}]}");
+  };
+  EXPECT_TRUE(with_minor("4294967295"));
+  EXPECT_EQ(with_minor("4294967297").error().message,
+            "minor is 4294967297, and not a whole number from 0 to 4294967295");
+  EXPECT_FALSE(with_minor("-1"));
+  EXPECT_FALSE(with_minor("1e30"));
+  EXPECT_FALSE(with_minor("true"));
+}
+
 TEST(NestedGrantDocument, NeverCallsADeviceHealthyThatGivesNoReason) {
   const auto read = parse_nested_grant(
       R"({"version":1,"generation":1,"resource":"a","devices":[{"uuid":"a","healthy":false}]})");

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fields of a JSON object that somebody else may have written. The library's own
+// get<T>() takes any number for any other: it cuts 4294967297 down to 1, and what
+// it makes of 1e30 is undefined. These throw, and say what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace tranche {
+
+// `name` is for the message.
+template <typename T, typename Json>
+T json_value(const Json& value, const char* name) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    const bool fits = value.is_number_unsigned()
+                          ? std::in_range<T>(value.template get<std::uint64_t>())
+                          : value.is_number_integer() &&
+                                std::in_range<T>(value.template get<std::int64_t>());
+    if (!fits) {
+      throw std::runtime_error(std::string(name) + " is " + value.dump().substr(0, 40) +
+                               ", and not a whole number from " +
+                               std::to_string(std::numeric_limits<T>::min()) + " to " +
+                               std::to_string(std::numeric_limits<T>::max()));
+    }
+  }
+  return value.template get<T>();
+}
+
+template <typename T, typename Json>
+T json_field(const Json& json, const char* key) {
+  return json_value<T>(json.at(key), key);
+}
+
+}  // namespace tranche
