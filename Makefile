@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))
 
-.PHONY: help run test e2e e2e-compare build image manifests lint analyze format tsan fuzz bench clean
+.PHONY: help run test e2e e2e-compare build image manifests lint lint-sources analyze format tsan fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -86,11 +86,14 @@ image: build
 manifests:
 	@$(HELM); [ ! -x "$$TRANCHE_HELM" ] || export TRANCHE_HELM; deploy/manifests/generate
 
-lint:
+# What a reader of the sources alone can say, in seconds.
+lint-sources:
 	@tools/install-deps lint
 	@tools/check_layers.py src
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 --dry-run -Werror
 	@echo 'format: ok'
+
+lint: lint-sources
 	$(call compile,dev)
 	$(call compile,release,$(UNSANITIZED))
 	@tools/tidy.py build/dev build/release

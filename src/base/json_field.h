@@ -18,10 +18,10 @@ namespace tranche {
 template <typename T, typename Json>
 T json_value(const Json& value, const char* name) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    const bool fits = value.is_number_unsigned()
-                          ? std::in_range<T>(value.template get<std::uint64_t>())
-                          : value.is_number_integer() &&
-                                std::in_range<T>(value.template get<std::int64_t>());
+    const bool fits =
+        value.is_number_unsigned()
+            ? std::in_range<T>(value.template get<std::uint64_t>())
+            : value.is_number_integer() && std::in_range<T>(value.template get<std::int64_t>());
     if (!fits) {
       throw std::runtime_error(std::string(name) + " is " + value.dump().substr(0, 40) +
                                ", and not a whole number from " +
