@@ -6,16 +6,18 @@ import shutil
 
 from cluster.cluster import until
 
-from .story import BUILD
+from .agent import PluginProcess
+from .configurations import shared_by_mps
+from .gpus import DRIVER_ROOT
+from .story import AGENT, BUILD, GPU
 from .test_policies import MEMORY, Policies, memory, replicas, SHARED
 from .under_test import only_ours
 
 LOOK = 'echo "told pipe $(ls -A /tmp/nvidia-mps | tr "\\n" " ")"'
 
 
-@only_ours("runs one daemon for all GPUs, from another program, with equal limits for all containers")
-class Mps(Policies):
-    def mps_agent(self, *rows, world="t4-quad", flags=()):
+class WithMpsPrograms(Policies):
+    def gpus_with_mps(self, world="t4-quad"):
         self.gpus_ = self.gpus(world)
         for name in ("nvidia-cuda-mps-control", "nvidia-cuda-mps-server"):
             self.put(BUILD / "tests/mps/mps-control-standin", f"usr/bin/{name}")
@@ -24,7 +26,6 @@ class Mps(Policies):
             self.put(library, place.relative_to(self.gpus_.root))
         self.folder = self.cluster.layout.state / "mps"
         self.addCleanup(self.end_daemons)
-        return self.policy_agent(*rows, flags=[f"--mps-dir={self.folder}", *flags])
 
     def put(self, source, place):
         target = self.gpus_.root / place
@@ -33,14 +34,22 @@ class Mps(Policies):
         target.chmod(0o755)
 
     def pids(self):
-        """Of the control daemons, by GPU, as the node numbers them."""
-        return {file.parts[-3]: int(file.read_text()) for file in self.folder.glob("*/pipe/nvidia-cuda-mps-control.pid")}
+        """Of the control daemons, by GPU or resource, as the node numbers them."""
+        return {str(file.parent.parent.relative_to(self.folder)): int(file.read_text())
+                for file in self.folder.rglob("pipe/nvidia-cuda-mps-control.pid")}
 
     def end_daemons(self):
         """They outlive their agent, for the sake of its pods."""
         for pid in self.pids().values():
             self.cluster.inside("kill", "-KILL", "--", f"-{pid}")  # with its server
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@only_ours("runs one daemon for all GPUs, from another program, with equal limits for all containers")
+class Mps(WithMpsPrograms):
+    def mps_agent(self, *rows, flags=()):
+        self.gpus_with_mps()
+        return self.policy_agent(*rows, flags=[f"--mps-dir={self.folder}", *flags])
 
     def ready(self, agent):
         return {daemon["name"] for daemon in agent.devices()["mpsDaemons"] if daemon["state"] == "ready"}
@@ -99,3 +108,49 @@ class Mps(Policies):
         self.until_offered(2, SHARED)
         self.assertEqual((self.offered(MEMORY) or (0,))[0], 0)
         agent.until_logged(f"enforcement driver is demanded of {MEMORY}, and this node cannot hold it")
+
+
+@only_ours("looks for its daemon below /mps, which is there in a container of its image only")
+class MpsByNvidiasChart(WithMpsPrograms):
+    """sharing.mps and --mps-root: the daemon is that of a program beside the agent, `mps-control-daemon`."""
+
+    def setUp(self):
+        super().setUp()
+        self.gpus_with_mps()
+        config = self.cluster.layout.state / "agent-config.yaml"
+        config.write_text(json.dumps(shared_by_mps(3)))
+        self.addCleanup(config.unlink, missing_ok=True)
+        (self.folder / "bin").mkdir(parents=True)
+        program = self.folder / "bin/mps-control-daemon"
+        program.symlink_to(AGENT)
+        self.cluster.checked(program, f"--root={self.folder}", "mount-shm")
+        self.addCleanup(self.cluster.checked, "umount", self.folder / "shm")
+        self.control = PluginProcess(
+            self.cluster, program, [f"--root={self.folder}"], name="mps-control-daemon",
+            environment={"CONFIG_FILE": config, "DRIVER_ROOT_CTR_PATH": DRIVER_ROOT, "HOST_ROOT": DRIVER_ROOT})
+        self.addCleanup(self.control.stop)
+        self.agent("--pass-device-specs", f"--config-file={config}", f"--mps-root={self.folder}")
+
+    def test_gpus_are_offered_while_the_daemon_takes_clients_and_containers_are_sent_to_it(self):
+        self.until_offered(0, capacity=12)
+        self.control.start()
+        self.until_offered(12)
+        self.assertEqual(list(self.pids()), [GPU])
+        self.cluster.checked("touch", self.folder / "shm/of-all")
+        view = self.run_pod("one", look='echo told pipe $(ls $CUDA_MPS_PIPE_DIRECTORY); echo told shm $(ls /dev/shm)')
+        self.assertEqual(view.env["CUDA_MPS_PIPE_DIRECTORY"], f"/mps/{GPU}/pipe")
+        self.assertIn("control", view.told["pipe"].split())
+        self.assertEqual(view.told["shm"], "of-all")
+        # The daemon holds every client to a third by itself.
+        self.assertEqual([name for name in view.env if name.startswith("CUDA_MPS_")], ["CUDA_MPS_PIPE_DIRECTORY"])
+        self.assertEqual(len(view.reachable_minors()), 1)
+
+    def test_a_daemon_that_goes_takes_the_offer_with_it_until_it_is_back_and_no_pod(self):
+        self.control.start()
+        self.until_offered(12)
+        before = self.run_pod("one")
+        self.control.stop()
+        self.until_offered(0, capacity=12)
+        self.control.start()
+        self.until_offered(12)
+        self.assertEqual(self.look_again("one").reachable_minors(), before.reachable_minors())
