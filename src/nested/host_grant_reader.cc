@@ -18,7 +18,9 @@ using std::chrono::steady_clock;
 
 // A node has a few dozen devices; what is larger is not a list of them.
 constexpr std::size_t kLargestFile = 1U << 20U;
-// How long a list may be empty between its truncation and what is written next.
+// How long a list must stay as it is before it counts: it is written in place, and
+// what is there may be a half of it. An empty one may be about to be written.
+constexpr milliseconds kWritePatience{50};
 constexpr milliseconds kEmptyPatience{500};
 // How often it is looked where nothing can be watched.
 constexpr milliseconds kUnwatchedPause{2'000};
@@ -100,8 +102,8 @@ Result<HostGrant> read_host_grant(const NestedOptions& options) {
 HostGrantReader::HostGrantReader(NestedOptions options) : options_(std::move(options)) { look(); }
 
 std::optional<milliseconds> HostGrantReader::due() const {
-  if (!emptied_) return is_watched_ ? std::nullopt : std::optional(kUnwatchedPause);
-  const auto left = *emptied_ + kEmptyPatience - steady_clock::now();
+  if (!unsettled_) return is_watched_ ? std::nullopt : std::optional(kUnwatchedPause);
+  const auto left = unsettled_->until - steady_clock::now();
   return std::max(std::chrono::ceil<milliseconds>(left), milliseconds(0));
 }
 
@@ -116,18 +118,20 @@ void HostGrantReader::watch_all() {
   is_watched_ = watch_.set(paths);
 }
 
-// Whoever rewrites /gpu.env by a shell's ">" empties it first. Its word is taken
-// once it has stayed empty for a while.
-bool HostGrantReader::is_emptied(const HostGrant& found) {
-  const bool had_some = grant_ && grant_->env && (grant_->env->all || !grant_->env->names.empty());
-  if (!had_some || !found.env || *found.env != GpuEnv{}) {
-    emptied_.reset();
-    return false;
+// The first list counts at once, since nobody has GPUs by it yet, and so does the
+// JSON, which comes by rename.
+bool HostGrantReader::is_settled(const HostGrant& found) {
+  if (!found.env || !grant_ || !grant_->env || *found.env == *grant_->env) {
+    unsettled_.reset();
+    return true;
   }
-  if (!emptied_) emptied_ = steady_clock::now();
-  if (steady_clock::now() < *emptied_ + kEmptyPatience) return true;
-  emptied_.reset();
-  return false;
+  const steady_clock::time_point now = steady_clock::now();
+  if (!unsettled_ || unsettled_->list != *found.env) {
+    unsettled_ = {*found.env, now + (*found.env == GpuEnv{} ? kEmptyPatience : kWritePatience)};
+  }
+  if (now < unsettled_->until) return false;
+  unsettled_.reset();
+  return true;
 }
 
 bool HostGrantReader::look() {
@@ -138,12 +142,13 @@ bool HostGrantReader::look() {
   std::string problem;
   bool is_new = false;
   if (!found) {
+    unsettled_.reset();
     problem = found.error().message;
   } else if (grant_ && !grant_->grants.empty() && found->grants.empty()) {
     // A list says less than the JSON did, such as nothing of parts.
     problem =
         "there is no " + std::string(kGrantFile) + " below " + options_.host_grants + " any more";
-  } else if (!is_emptied(*found)) {
+  } else if (is_settled(*found)) {
     is_new = grant_ != *found;
     grant_ = *std::move(found);
   }

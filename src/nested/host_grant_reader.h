@@ -35,16 +35,21 @@ class HostGrantReader {
   const std::string& problem() const { return problem_; }
 
  private:
+  // Another list than the one that counts, as it was found first.
+  struct Unsettled {
+    GpuEnv list;
+    std::chrono::steady_clock::time_point until;
+  };
+
   void watch_all();
-  bool is_emptied(const HostGrant& found);
+  bool is_settled(const HostGrant& found);
 
   const NestedOptions options_;
   PathsWatch watch_;
   bool is_watched_ = false;
   std::optional<HostGrant> grant_;
   std::string problem_;
-  // Since when a list that had GPUs is empty: it may be about to be written.
-  std::optional<std::chrono::steady_clock::time_point> emptied_;
+  std::optional<Unsettled> unsettled_;
 };
 
 // One reading; the reader's own, and for commands that look once. kNotFound:
