@@ -129,16 +129,15 @@ class Cutting {
     std::set<std::string> counted;
     for (const Offer& offer : cuts_.offers) {
       if (offer.terms.form == ShareForm::kWhole) continue;
+      const bool enforced = offer.terms.demanded.value_or(Rung::kNone) != Rung::kNone;
       for (const OfferedDevice& device : offer.devices) {
-        if (device.share_bytes > 0) counted.insert(device.uuid);
+        if (device.share_bytes > 0 || enforced || device.partial) counted.insert(device.uuid);
       }
     }
     for (Offer& offer : cuts_.offers) {
       if (offer.terms.form != ShareForm::kReplicas) continue;
       for (OfferedDevice& device : offer.devices) {
-        const bool enforced = offer.terms.demanded.value_or(Rung::kNone) != Rung::kNone;
-        const bool is_counted = enforced || device.partial || counted.contains(device.uuid);
-        if (device.share_bytes == 0 && is_counted) {
+        if (device.share_bytes == 0 && counted.contains(device.uuid)) {
           device.share_bytes = device.memory_bytes / device.shares();
         }
       }

@@ -173,6 +173,16 @@ TEST(Policies, OfferNoMoreReplicasThanTheMemoryThatTheyCover) {
   EXPECT_THAT(none.withheld[0].reason, HasSubstr("less memory than one of its replicas covers"));
 }
 
+TEST(Policies, CountReplicasBesideReplicasThatAreHeldToTheirMemory) {
+  ResourcePolicy held = in_replicas("example.com/held", 4);
+  held.terms.demanded = Rung::kMps;
+  const Catalog all = catalog(1, {held, in_replicas("example.com/free", 10)});
+  for (const Offer& offer : all.offers) {
+    const OfferedDevice& device = offer.devices.at(0);
+    EXPECT_EQ(device.share_bytes, device.memory_bytes / *device.replicas) << offer.name.text;
+  }
+}
+
 TEST(Policies, WithholdAGpuOfUnknownSizeFromMemory) {
   Inventory node = a_node(1);
   node.gpus[0].memory_bytes = 0;
