@@ -214,6 +214,7 @@ class Agent {
     log_.configure(settings_.log_format, settings_.log_level);
     scanner_.set_options(settings_.health);
     ++facts_.agent.reloads_taken;
+    circumstances_.may_have_leftovers = true;
     facts_.agent.last_refusal.clear();
     log_.info("configuration taken up", {{"file", settings_.config_file}});
     check_driver_folder();
@@ -259,6 +260,7 @@ class Agent {
     look_around(inventory);
     composition_ = compose(inventory, settings_, circumstances_);
     std::ranges::move(granted.notes, std::back_inserter(composition_.catalog.notes));
+    circumstances_.may_have_leftovers &= !circumstances_.ledger || composition_.has_leftovers;
     // The files of node pods go when the ledger's keeper has the kubelet say that they may.
     desk_.keep(composition_.wants_ledger || !nested_.handed_off().empty());
     // A list that could not be read must not end anybody's daemon.

@@ -96,6 +96,12 @@ Composition compose(const Inventory& inventory, const Settings& settings,
                offer.terms.dialect == Dialect::kNestedHost ||
                (uses_mps(offer.terms) && settings.mps.daemons != MpsDaemons::kOutside);
       });
+  composition.has_leftovers =
+      circumstances.ledger && Coverage(catalog, *circumstances.ledger).has_leftovers(catalog);
+  // One name for each device is the kubelet's to keep apart, but for what it has
+  // given by other names or in other parts.
+  composition.wants_ledger |=
+      circumstances.may_have_leftovers && (!circumstances.ledger || composition.has_leftovers);
   const bool counts =
       composition.needs_ledger || (composition.wants_ledger && circumstances.ledger);
   const auto all = counts ? std::make_shared<const Catalog>(catalog) : nullptr;

@@ -26,6 +26,8 @@ struct Composition {
   std::string oversized;
   bool needs_ledger = false;  // and cannot be without
   bool wants_ledger = false;  // and is better with it
+  // Something is held of these devices that is not offered now.
+  bool has_leftovers = false;
 };
 
 // What is known of the node beside its GPUs.
@@ -33,6 +35,9 @@ struct Circumstances {
   NodeFacts facts;
   Enforcers enforcers;
   std::shared_ptr<const Ledger> ledger;  // who holds what; null: it is not known
+  // Another configuration may have been in force: what was given by it may still
+  // be held.
+  bool may_have_leftovers = true;
 };
 
 Composition compose(const Inventory& inventory, const Settings& settings,

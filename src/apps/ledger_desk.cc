@@ -32,21 +32,30 @@ LedgerDesk::LedgerDesk(const KubeletOptions& options, std::function<void()> chan
 
 // By the checkpoint alone, what pods that have ended held would count for ever.
 void LedgerDesk::keep(bool wanted) {
-  keeper_.keep(wanted && mounted_sources(options_).pod_resources);
+  const bool keeps = wanted && mounted_sources(options_).pod_resources;
+  // What was true when it was last kept need not be.
+  if (keeps && !is_kept_) book_.forget();
+  is_kept_ = keeps;
+  keeper_.keep(keeps);
 }
 
 void LedgerDesk::wait_until_known(std::chrono::milliseconds patience) const {
   if (mounted_sources(options_).pod_resources) book_.wait_until_known(patience);
 }
 
-std::shared_ptr<const Ledger> LedgerDesk::ledger() const { return book_.get(); }
+std::shared_ptr<const Ledger> LedgerDesk::ledger() const {
+  return is_kept_ ? book_.get() : nullptr;
+}
 
 std::string LedgerDesk::problem() const {
   if (mounted_sources(options_).pod_resources) return {};
+  const std::string why = options_.pod_resources_socket.empty()
+                              ? "--pod-resources-socket is empty; name it"
+                              : "there is no folder " + parent_of(options_.pod_resources_socket) +
+                                    "; mount it (the chart does)";
   return "a GPU that is offered under several names, or by its largest free block, needs the "
-         "kubelet's pod-resources service to know who holds what, and there is no folder " +
-         parent_of(options_.pod_resources_socket) +
-         "; mount it (the chart does), or offer each GPU under one name with 'offer: sum'";
+         "kubelet's pod-resources service to know who holds what, and " +
+         why + ", or offer each GPU under one name with 'offer: sum'";
 }
 
 }  // namespace tranche

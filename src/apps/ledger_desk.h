@@ -7,6 +7,7 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -46,6 +47,7 @@ class LedgerDesk {
   LedgerBook book_;
   CallGate gate_;
   const PodResourcesClient pods_;
+  std::atomic<bool> is_kept_ = false;
   LedgerKeeper keeper_;  // last: its thread uses the rest
 };
 

@@ -22,6 +22,12 @@ std::vector<Holding> LedgerBook::to_confirm() const {
   return tranche::to_confirm(records_);
 }
 
+void LedgerBook::forget() {
+  const std::lock_guard lock(mutex_);
+  records_ = {};
+  ledger_.reset();
+}
+
 void LedgerBook::learn(const LedgerReading& reading) {
   {
     const std::lock_guard lock(mutex_);

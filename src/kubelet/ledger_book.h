@@ -37,6 +37,8 @@ class LedgerBook {
   std::vector<Holding> to_confirm() const;
 
   void learn(const LedgerReading& reading);
+  // As at the beginning: nothing is known.
+  void forget();
 
   // Writes the shares down as granted, if `check` has nothing against it. Where
   // nothing is known and it must be, that is an error.

@@ -61,6 +61,7 @@ void LedgerKeeper::keep(bool wanted) {
     const std::lock_guard lock(mutex_);
     if (std::exchange(is_wanted_, wanted) == wanted) return;
     is_soon_ = true;
+    begins_anew_ = wanted;
   }
   wake_.ring();
 }
@@ -104,6 +105,10 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
   {
     const std::lock_guard lock(mutex_);
     is_soon = std::exchange(is_soon_, false);
+    if (std::exchange(begins_anew_, false)) {
+      checkpoint_read_.reset();
+      has_listed_ = false;
+    }
   }
   if (is_soon) next_list_ = Clock::now();
 

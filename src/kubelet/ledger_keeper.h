@@ -108,6 +108,7 @@ class LedgerKeeper {
   // Guarded by mutex_.
   bool is_wanted_ = false;
   bool is_soon_ = false;
+  bool begins_anew_ = false;  // who asks has forgotten what was read before
   LedgerSourcesStatus status_;
 
   std::jthread thread_;

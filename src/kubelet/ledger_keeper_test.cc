@@ -42,6 +42,7 @@ TEST(LedgerSources, AreMountedWhereTheirFoldersAre) {
   EXPECT_EQ(mounted_sources(options), (MountedSources{false, true}));
   std::filesystem::create_directory(dir.path("pods"));
   EXPECT_EQ(mounted_sources(options), (MountedSources{true, true}));
+  EXPECT_FALSE(mounted_sources({.pod_resources_socket = "", .checkpoint = ""}).any());
 }
 
 TEST(LedgerSources, TellSinceWhenASourceDoesNotAnswer) {
@@ -159,6 +160,16 @@ TEST_F(Keeper, ACheckpointThatVanishesChangesNothing) {
   ASSERT_TRUE(await_held("x"));
   std::filesystem::remove(dir_.path("plugins/checkpoint"));
   ASSERT_TRUE(await([&](const Records&) { return !keeper_->status().checkpoint.answers; }));
+  EXPECT_TRUE(await_held("x"));
+}
+
+TEST_F(Keeper, ReadsAnUnchangedCheckpointAgainForWhoHasForgottenIt) {
+  begin();
+  write_file(checkpoint_with("x"));
+  ASSERT_TRUE(await_held("x"));
+  keeper_->keep(false);
+  records_.publish({});
+  keeper_->keep(true);
   EXPECT_TRUE(await_held("x"));
 }
 

@@ -6,8 +6,10 @@
 namespace tranche {
 
 MountedSources mounted_sources(const LedgerSourceOptions& options) {
-  return {path_exists(parent_of(options.pod_resources_socket)),
-          path_exists(parent_of(options.checkpoint))};
+  const auto is_mounted = [](const std::string& path) {
+    return !path.empty() && path_exists(parent_of(path));
+  };
+  return {is_mounted(options.pod_resources_socket), is_mounted(options.checkpoint)};
 }
 
 SourceStatus asked(SourceStatus status, const std::optional<Error>& error,

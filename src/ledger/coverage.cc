@@ -34,6 +34,16 @@ unsigned more_shares(const OfferedDevice& device, std::size_t held, std::uint64_
   return static_cast<unsigned>(std::min<std::uint64_t>(rest, left / device.share_bytes));
 }
 
+std::set<std::string_view> devices_with_counted_memory(const Catalog& catalog) {
+  std::set<std::string_view> counted;
+  for (const Offer& offer : catalog.offers) {
+    for (const OfferedDevice& device : offer.devices) {
+      if (device.replicas && device.share_bytes > 0) counted.insert(device.uuid);
+    }
+  }
+  return counted;
+}
+
 }  // namespace
 
 OfferRoom empty_room(const Offer& offer) {
@@ -56,6 +66,7 @@ OfferRoom shown(const Offer& offer, OfferRoom room) {
 }
 
 Coverage::Coverage(const Catalog& catalog, const Ledger& ledger) {
+  const std::set<std::string_view> counted = devices_with_counted_memory(catalog);
   for (const Holding& holding : ledger.holdings) {
     const auto offer =
         std::ranges::find(catalog.offers, holding.resource,
@@ -71,10 +82,13 @@ Coverage::Coverage(const Catalog& catalog, const Ledger& ledger) {
       }
       Hold& hold = device->second[holding.resource];
       const LocatedShare share = is_offered ? offer->locate(id) : LocatedShare{};
-      if (share.device == nullptr || !share.device->replicas) hold.whole = true;
       if (share.device != nullptr) {
+        hold.whole |= !share.device->replicas;
         hold.shares.push_back(share.replica);
         hold.bytes += share.device->share_bytes;
+      } else {
+        hold.is_leftover = true;
+        hold.whole |= !parsed->replica || counted.contains(parsed->device);
       }
       if (told.insert(&hold).second) hold.holders.push_back(to_string(holding.holder));
     }
@@ -117,8 +131,8 @@ DeviceRoom Coverage::room_of(const Offer& offer, const OfferedDevice& device,
     std::ranges::remove_copy_if(hold.shares, std::back_inserter(room.held),
                                 [&](unsigned number) { return free.contains(number); });
     bytes += room.held.size() * device.share_bytes;
-    // Of this name, but no share that it has now.
     is_whole |= hold.whole && device.replicas;
+    is_shared |= hold.is_leftover;
   }
   // A whole device is given when nobody else has any of it.
   const bool is_taken = is_whole || (!device.replicas && is_shared);
@@ -153,7 +167,7 @@ Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>&
       const bool own = resource == offer.name.text;
       const auto again = static_cast<std::size_t>(std::ranges::count_if(
           hold.shares, [&](unsigned n) { return own && numbers.contains(n); }));
-      const bool is_more = hold.shares.size() > again || (hold.shares.empty() && hold.whole);
+      const bool is_more = hold.shares.size() > again || hold.is_leftover;
       if (!is_more) continue;
       if (hold.whole) return refuse(resource, hold, "all of it");
       if (!device->replicas) return refuse(resource, hold, "a part of it");
@@ -172,6 +186,17 @@ Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>&
     }
   }
   return Done{};
+}
+
+bool Coverage::has_leftovers(const Catalog& catalog) const {
+  return std::ranges::any_of(catalog.offers, [&](const Offer& offer) {
+    return std::ranges::any_of(offer.devices, [&](const OfferedDevice& device) {
+      const auto holds = devices_.find(device.uuid);
+      return holds != devices_.end() && std::ranges::any_of(holds->second, [](const auto& hold) {
+               return hold.second.is_leftover;
+             });
+    });
+  });
 }
 
 }  // namespace tranche

@@ -6,7 +6,8 @@
 // bytes. A replica covers the memory that it declares; where memory is not
 // counted it covers none, and only keeps the device from being given as a
 // whole. A share that is held under a name or an id that we do not offer covers
-// the whole device: nobody knows how much of it its holder uses.
+// the whole device, because nobody knows how much of it its holder uses; but a
+// numbered one, where memory is not counted, is a replica like any other.
 //
 // What is held under a name is never taken off that name: the kubelet does that.
 #pragma once
@@ -60,12 +61,17 @@ class Coverage {
   // book-keeping is enough.
   Status admits(const Offer& offer, const std::vector<std::string_view>& shares) const;
 
+  // Whether anything is held of the catalog's devices that it does not offer:
+  // from before its configuration, or another plugin's.
+  bool has_leftovers(const Catalog& catalog) const;
+
  private:
   // What one name holds of a device.
   struct Hold {
     std::vector<unsigned> shares;  // sorted
     std::uint64_t bytes = 0;
     bool whole = false;
+    bool is_leftover = false;          // some of it is no share that this name has now
     std::vector<std::string> holders;  // for people
   };
   using Holds = std::map<std::string, Hold, std::less<>>;  // by resource

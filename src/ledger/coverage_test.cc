@@ -134,6 +134,40 @@ TEST(Coverage, AShareThatWeDoNotOfferCoversTheWholeGpu) {
   EXPECT_EQ(free_of(all, ledger, kMemory), (Free{0, 0}));
 }
 
+TEST(Coverage, AReplicaOfBeforeKeepsAGpuFromBeingGivenWhole) {
+  const Catalog all = catalog({whole()});
+  const Ledger ledger{{{kWhole, {"default", "old", "", "main"}, {"GPU-0::3"}}}};
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 1}));
+  EXPECT_THAT(admits(all, ledger, held(all, kWhole, 0, {0})),
+              AllOf(HasSubstr("a part of it is held as nvidia.com/gpu"), HasSubstr("default/old")));
+}
+
+TEST(Coverage, AReplicaOfBeforeLeavesReplicasWhereMemoryIsNotCounted) {
+  const Catalog all = catalog({replicas(10)});
+  const Ledger ledger{{{kWhole, {"default", "old", "", "main"}, {"GPU-0::3"}},
+                       {kReplicas, {"default", "older", "", "main"}, {"GPU-1::12"}}}};
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{10, 10}));
+  EXPECT_EQ(admits(all, ledger, held(all, kReplicas, 0, {3})), "");
+}
+
+TEST(Coverage, AGpuThatWasGivenWholeBeforeHasNoReplicas) {
+  const Catalog all = catalog({replicas(10)});
+  const Ledger ledger{{{kWhole, {"default", "old", "", "main"}, {"GPU-0"}}}};
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{0, 10}));
+}
+
+TEST(Coverage, TellsWhetherAnythingIsHeldThatIsNotOffered) {
+  const Catalog all = catalog({whole()});
+  const auto has_leftovers = [&](const Holding& holding) {
+    return Coverage(all, {{holding}}).has_leftovers(all);
+  };
+  const Holder pod{"default", "a", "", "main"};
+  EXPECT_FALSE(has_leftovers(held(all, kWhole, 0, {0})));
+  EXPECT_FALSE(has_leftovers({kWhole, pod, {"GPU-of-another-node"}}));
+  EXPECT_TRUE(has_leftovers({kWhole, pod, {"GPU-1::0"}}));
+  EXPECT_TRUE(has_leftovers({"other.com/gpu", pod, {"GPU-1"}}));
+}
+
 TEST(Coverage, HasNoPlaceForOtherPluginsDevices) {
   const Catalog all = catalog({memory()});
   const Ledger ledger{{{"example.com/fpga", {"default", "a", "", "main"}, {"", "fpga::x"}}}};

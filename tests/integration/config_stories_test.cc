@@ -47,6 +47,30 @@ TEST_F(ConfigStory, ANewNameIsRegisteredAndTheOldOneRetired) {
   expect_capacity(kGpu, 0);
 }
 
+// Replicas that pods have from before keep their GPU from being given whole.
+TEST_F(ConfigStory, AGpuIsNotGivenWholeWhileReplicasOfBeforeAreHeld) {
+  make_node("t4-quad");
+  start_kubelet({.pod_resources_directory = path("pods")});
+  write("config.yaml", replicas(2));
+  const std::vector<std::string> flags{"--config-file=" + path("config.yaml"),
+                                       "--pod-resources-socket=" + kubelet_->pod_resources_path()};
+  start_agent(flags);
+  expect_allocatable(kGpu, 8);
+  ASSERT_TRUE(admit("old", {{kGpu, 1}}).admitted);
+  write("config.yaml", "version: v1\n");
+  expect_capacity(kGpu, 4);
+  expect_allocatable(kGpu, 3);
+  // Nor by an agent that comes with the new configuration.
+  stop_agent();
+  start_agent(flags);
+  expect_allocatable(kGpu, 3);
+  EXPECT_TRUE(admit("three", {{kGpu, 3}}).admitted);
+  EXPECT_FALSE(admit("fourth", {{kGpu, 1}}).admitted);
+  remove("old");
+  expect_allocatable(kGpu, 4);
+  EXPECT_TRUE(admit("fourth again", {{kGpu, 1}}).admitted);
+}
+
 TEST_F(ConfigStory, OnlyWhatChangedIsRegisteredAnew) {
   write("config.yaml", "version: v1\n");
   begin("dgx-a100-mig-mixed", {"--mig-strategy=mixed", "--config-file=" + path("config.yaml")});
