@@ -86,7 +86,7 @@ class Bout {
                                    "--host-root=" + root,
                                    "--state-dir=" + below(folder_, "state"),
                                    "--cdi-dir=" + below(folder_, "cdi")};
-    if (scenario_.replicas > 0) words.push_back("--config-file=" + config());
+    if (!config_of(scenario_).empty()) words.push_back("--config-file=" + config());
     return words;
   }
 

@@ -27,10 +27,13 @@ TEST(Scenarios, GoUpToWhatTheKubeletTakes) {
   EXPECT_EQ(most, 7000U);
 }
 
-TEST(Scenarios, NeedAFileOnlyForReplicas) {
+TEST(Scenarios, NeedAFileOnlyForShares) {
   EXPECT_EQ(config_of({}), "");
   EXPECT_EQ(config_of({.replicas = 3}),
             "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: 3}]}}\n");
+  EXPECT_EQ(config_of({.unit = "1GiB"}),
+            "version: v1\ntranche: {policies: [{resource: example.com/gpu-memory, share: memory, "
+            "unit: 1GiB}]}\n");
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(BenchProgram, MeasuresEveryFigureOfEveryNodeOnBothSides) {
   const Ran ran = run({"--quick", "-o", "json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.error;
   const auto json = nlohmann::json::parse(ran.output);
-  ASSERT_EQ(json["nodes"].size(), 3U);
+  ASSERT_EQ(json["nodes"].size(), 4U);
   std::set<std::string> kinds;
   for (const auto& figure : json["figures"]) {
     const std::string what = figure["figure"];

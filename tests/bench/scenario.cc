@@ -22,7 +22,9 @@ std::vector<Scenario> scenarios(bool quick) {
   const Scenario whole{.name = "8 GPUs", .world = "hgx-h200", .wanted = 4, .rest = kRest};
   const Scenario hundred{.name = "8 GPUs x 100", .world = "hgx-h200", .replicas = 100};
   const Scenario linked{.name = "16 GPUs, full topology", .world = "dgx2-v100", .wanted = 8};
-  if (quick) return {small(whole), small(hundred), small(linked)};
+  // A container's units come from one GPU: the one that they fit best.
+  const Scenario memory{.name = "8 GPUs by GiB", .world = "hgx-h200", .unit = "1GiB", .wanted = 40};
+  if (quick) return {small(whole), small(hundred), small(memory), small(linked)};
   const Scenario thousand{
       .name = "8 GPUs x 1,000", .world = "hgx-h200", .replicas = 1000, .preferences = 1000};
   // As many as the kubelet takes in one message, but for a few hundred.
@@ -31,10 +33,20 @@ std::vector<Scenario> scenarios(bool quick) {
                       .replicas = 7000,
                       .preferences = 300,
                       .rest = kRest};
-  return {whole, hundred, thousand, most, linked};
+  const Scenario fine_memory{.name = "8 GPUs by 256 MiB",
+                             .world = "hgx-h200",
+                             .unit = "256MiB",
+                             .wanted = 160,
+                             .preferences = 1000};
+  return {whole, hundred, thousand, most, memory, fine_memory, linked};
 }
 
 std::string config_of(const Scenario& scenario) {
+  if (!scenario.unit.empty()) {
+    return "version: v1\ntranche: {policies: [{resource: example.com/gpu-memory, share: memory, "
+           "unit: " +
+           scenario.unit + "}]}\n";
+  }
   if (scenario.replicas == 0) return {};
   return "version: v1\nsharing: {timeSlicing: {resources: [{name: gpu, replicas: " +
          std::to_string(scenario.replicas) + "}]}}\n";

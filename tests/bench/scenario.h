@@ -13,7 +13,8 @@ namespace tranche::bench {
 struct Scenario {
   std::string name;
   std::string world;      // of the simulated driver
-  unsigned replicas = 0;  // of each GPU; 0: whole GPUs
+  unsigned replicas = 0;  // of each GPU
+  std::string unit;       // in which each GPU's memory is offered; neither: whole GPUs
   int wanted = 1;         // how many devices GetPreferredAllocation asks for
   int starts = 5;         // of each program
   int allocations = 2000;
