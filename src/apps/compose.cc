@@ -56,6 +56,14 @@ void settle_enforcement(Catalog& catalog, const Settings& settings, const Enforc
     }
     offer.terms.rung = *rung;
     offer.terms.one_device = wants_one_device(offer.terms, settings.mps);
+    if (offer.terms.one_device && offer.terms.distinct_gpus) {
+      catalog.notes.push_back(
+          offer.name.text +
+          " is not offered: distinctGpus wants each share on another GPU, and with an MPS daemon "
+          "for each GPU a container's shares come from one; leave one of them out, or give "
+          "--mps-daemons=per-node");
+      return true;
+    }
     return false;
   });
 }

@@ -17,6 +17,10 @@ namespace {
 // How long a stream may not notice that the kubelet has gone.
 constexpr std::chrono::milliseconds kPatience{1000};
 
+// The same refusal is told again after this long; so many are told apart.
+constexpr std::chrono::minutes kRefusalAgain{10};
+constexpr std::size_t kMostRefusalsKnown = 64;
+
 // Its place among the methods of the proto file.
 constexpr int kListAndWatch = 1;
 
@@ -159,8 +163,6 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
     log_.info("allocated", {{"resource", serving->offer.name.text}, {"devices", told(ids)}});
   }
   ++granted_;
-  const std::lock_guard lock(mutex_);
-  last_refusal_.clear();
   return grpc::Status::OK;
 }
 
@@ -244,13 +246,17 @@ Status PluginService::check_holders(const Serving& serving,
 }
 
 // A pod that is refused is often made anew, without end: the same words are
-// said once.
+// said once in a while.
 void PluginService::note_refusal(const Serving& serving, const std::vector<std::string_view>& ids,
                                  const std::string& reason) {
   ++refused_;
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(last_refusal_, reason) == reason) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (told_refusals_.size() >= kMostRefusalsKnown) told_refusals_.clear();
+    const auto [told, is_new] = told_refusals_.try_emplace(reason, now);
+    if (!is_new && now < told->second + kRefusalAgain) return;
+    told->second = now;
   }
   log_.warning("allocation refused",
                {{"resource", serving.offer.name.text}, {"devices", told(ids)}, {"reason", reason}});

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -100,7 +102,8 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   // Guarded by mutex_: streams open in the newest epoch that has had any.
   std::uint64_t epoch_ = 0;
   int streams_ = 0;
-  std::string last_refusal_;  // said once, until something is granted
+  // By its words, when it was last told.
+  std::map<std::string, std::chrono::steady_clock::time_point> told_refusals_;
 };
 
 }  // namespace tranche

@@ -45,6 +45,15 @@ TEST(Fit, RefusesUnitsOfTwoGpusAndSaysWhatIsFreeWhere) {
                     HasSubstr("GPU 0: 3 of 79, GPU 1: 79 of 79")));
 }
 
+TEST(Fit, SaysWhetherAGpuHadRoomForAll) {
+  const Offer units = in_units(2);
+  OfferRoom room = empty_room(units);
+  const std::vector<std::string> two{id(units, 0, 0), id(units, 1, 0)};
+  EXPECT_THAT(complaint(units, room, two), HasSubstr("though GPU 0 has as many free"));
+  room[0].free = room[1].free = 1;
+  EXPECT_THAT(complaint(units, room, two), HasSubstr("no GPU has as many free"));
+}
+
 TEST(Fit, DoesNotSayWhatIsFreeWhereThatIsNotKnown) {
   const Offer units = in_units(2);
   const std::vector<std::string> ids{id(units, 0, 0), id(units, 1, 0)};
@@ -66,8 +75,10 @@ TEST(Fit, RefusesTwoReplicasOfOneGpuWhereDifferentOnesAreDemanded) {
   const Offer replicas = offer(a_node(2), {.policies = {row}}).offers.at(0);
   const OfferRoom room = empty_room(replicas);
   EXPECT_EQ(complaint(replicas, room, {id(replicas, 0, 0), id(replicas, 1, 3)}), "");
-  EXPECT_THAT(complaint(replicas, room, {id(replicas, 0, 0), id(replicas, 0, 1)}),
-              AllOf(HasSubstr("on different GPUs"), HasSubstr("only 1 GPUs have one free")));
+  const std::vector<std::string> two{id(replicas, 0, 0), id(replicas, 0, 1)};
+  EXPECT_THAT(complaint(replicas, room, two),
+              AllOf(HasSubstr("on different GPUs"), HasSubstr("the kubelet chose those of 1")));
+  EXPECT_THAT(complaint(replicas, {room[0], {}}, two), HasSubstr("only 1 GPUs have one free"));
 }
 
 TEST(Fit, TakesTwoSlicesOfOneGpuForOneGpu) {
