@@ -263,8 +263,9 @@ class Agent {
     circumstances_.may_have_leftovers &= !circumstances_.ledger || composition_.has_leftovers;
     // The files of node pods go when the ledger's keeper has the kubelet say that they may.
     desk_.keep(composition_.wants_ledger || !nested_.handed_off().empty());
-    // A list that could not be read must not end anybody's daemon.
-    if (inventory.driver_trouble.empty()) {
+    // Neither a list that could not be read nor programs that are being replaced
+    // must end anybody's daemon.
+    if (inventory.driver_trouble.empty() && circumstances_.enforcers.no_mps.empty()) {
       mps_.serve(composition_.catalog, settings_.mps, circumstances_.ledger.get());
     }
     announcements_.tell(composition_, circumstances_.facts.cdi_problem);
@@ -334,6 +335,11 @@ class Agent {
     scanner_.release(std::move(gpus));
     std::string answer =
         "the driver will be let go of within a second; take it up again with 'resume'";
+    if (!mps_.report().daemons.empty()) {
+      answer +=
+          "\nMPS daemons of this agent stay on their GPUs, for their clients; to reset such a GPU, "
+          "take MPS off it in the configuration first";
+    }
     if (!all) {
       answer += scanner_.follows_kernel_log()
                     ? "\nthe other GPUs stay offered; only the kernel's log tells of them meanwhile"

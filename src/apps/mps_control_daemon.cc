@@ -60,13 +60,12 @@ int mount_shm(const std::string& root) {
   return 0;
 }
 
-Result<Inventory> look_at_driver(const Settings& settings, Log& log) {
+Result<DriverReading> look_at_driver(const Settings& settings, Log& log) {
   nvml::NvmlSource source(settings.driver, HostFiles(settings.host_root), log);
   if (Status opened = source.open(); !opened) return opened.error();
-  const Result<DriverReading> reading = source.read({});
+  Result<DriverReading> reading = source.read({});
   source.close();
-  if (!reading) return reading.error();
-  return present(with_reading({}, *reading, {}));
+  return reading;
 }
 
 class ControlDaemon {
@@ -128,16 +127,19 @@ class ControlDaemon {
       if (told_.changed("plan", "none")) log_.info("sharing.mps is not configured: no daemon");
       plan_ = {};
     } else {
-      const Result<Inventory> inventory = look_at_driver(settings_, log_);
+      const Result<DriverReading> reading = look_at_driver(settings_, log_);
       // A driver that does not answer says nothing of what is there.
-      if (!inventory) {
-        if (told_.changed("plan", inventory.error().message)) {
-          log_.warning("the driver cannot be read", {{"reason", inventory.error().message}});
+      if (!reading) {
+        if (told_.changed("plan", reading.error().message)) {
+          log_.warning("the driver cannot be read", {{"reason", reading.error().message}});
         }
         return;
       }
       told_.forget("plan");
-      plan_ = plan_nvidia_layout(offer(*inventory, settings_.sharing), root_);
+      // On top of what was known: a GPU that is lost must not end the clients of
+      // the others, which have the same daemon.
+      state_ = with_reading(std::move(state_), *reading, {});
+      plan_ = plan_nvidia_layout(offer(present(state_), settings_.sharing), root_);
     }
     supervisor_.set_plan(plan_);
   }
@@ -163,6 +165,7 @@ class ControlDaemon {
   OnChange told_;
   const WakeFd news_;
   ConfigWatch config_watch_;
+  NodeState state_;
   MpsPlan plan_;
   std::vector<std::string> marked_;
   MpsSupervisor supervisor_;  // last: its thread rings news_

@@ -25,8 +25,8 @@ struct MpsWiring {
 
   std::string pipe_directory;  // in the container: CUDA_MPS_PIPE_DIRECTORY
   std::vector<Mount> mounts;
-  // What the daemon calls the device: "0=20480M". Empty: not known, as with
-  // daemons of others; then limits name it by its uuid.
+  // What a client calls the device: "0=20480M". Empty: not known, as where a
+  // daemon has several or is somebody else's; then limits name it by its uuid.
   std::optional<unsigned> ordinal = 0;
   // The daemon holds every client to the same limits by itself, as NVIDIA's
   // does, and containers are told none.

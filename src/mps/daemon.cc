@@ -40,6 +40,7 @@ MpsDaemon::~MpsDaemon() {
   {
     const std::lock_guard lock(mutex_);
     if (wish_ == Wish::kRun) wish_ = Wish::kLeave;
+    is_let_go_ = true;
   }
   wake_.ring();
 }
@@ -128,6 +129,13 @@ Status MpsDaemon::bring_up() {
   output_ = *std::move(output);
   if (Status set = apply_compute_mode(plan_, surroundings_.set_compute_mode); !set) return set;
   if (Status up = start_or_adopt(); !up) return up;
+  Status ready = make_ready();
+  // One that was there before us may have clients, which would end with it.
+  if (!ready && status().adopted && may_be_asked_again(ready.error())) ready = make_ready();
+  return ready;
+}
+
+Status MpsDaemon::make_ready() {
   applied_.clear();
   // Before any client: servers read default limits when they start.
   if (Status set = apply_limits(); !set) return set;
@@ -154,11 +162,26 @@ Status MpsDaemon::start_or_adopt() {
 
 bool MpsDaemon::adopt() {
   const std::optional<pid_t> pid = find_daemon(plan_);
-  if (!pid || !ask("get_server_list")) return false;
+  if (!pid) return false;
   process_ = Process::of(*pid);
+  if (const auto first = ask("get_server_list"); !first) {
+    if (!may_be_asked_again(first.error()) || !ask("get_server_list")) return false;
+  }
   surroundings_.log->info("mps daemon runs already and is kept",
                           {{"daemon", plan_.name}, {"pid", std::to_string(*pid)}});
   return true;
+}
+
+bool MpsDaemon::may_be_asked_again(const Error& first) {
+  set_state(MpsState::kTrouble, first.message);
+  surroundings_.log->warning("mps daemon may be in trouble",
+                             {{"daemon", plan_.name}, {"problem", first.message}});
+  const Clock::time_point until = Clock::now() + timings_.least_backoff;
+  for (Event event = Event::kWoken; event == Event::kWoken && wish() == Wish::kRun;) {
+    event = wait_until(until);
+    if (event == Event::kEnded) return false;
+  }
+  return wish() == Wish::kRun;
 }
 
 Status MpsDaemon::start() {
@@ -244,14 +267,7 @@ Status MpsDaemon::check(bool with_look, bool with_canary) {
 }
 
 Status MpsDaemon::check_again(const Error& first) {
-  set_state(MpsState::kTrouble, first.message);
-  surroundings_.log->warning("mps daemon may be in trouble",
-                             {{"daemon", plan_.name}, {"problem", first.message}});
-  const Clock::time_point until = Clock::now() + timings_.least_backoff;
-  for (Event event = Event::kWoken; event == Event::kWoken && wish() == Wish::kRun;) {
-    event = wait_until(until);
-    if (event == Event::kEnded) return ended_error();
-  }
+  if (!may_be_asked_again(first) && process_.has_ended()) return ended_error();
   Status second = check(true, true);
   if (second && wish() == Wish::kRun) set_state(MpsState::kReady);
   return second;
@@ -341,8 +357,8 @@ void MpsDaemon::clean_up() {
     }
   }
   stop_processes();
-  Status done = restore_compute_mode(plan_, surroundings_.set_compute_mode);
-  // Where the mode could not be put back its memory stays, for the next try.
+  Status done = put_compute_mode_back();
+  // Where the mode could not be put back its memory stays, for the next agent.
   if (done) done = remove_mps_folders(plan_);
   const std::string problem = done ? "" : done.error().message;
   if (done) {
@@ -352,6 +368,27 @@ void MpsDaemon::clean_up() {
                                {{"daemon", plan_.name}, {"problem", problem}});
   }
   set_state(MpsState::kStopped, problem);
+}
+
+// Tried until it is done: nobody else could compute on the GPU.
+Status MpsDaemon::put_compute_mode_back() {
+  const auto is_let_go = [this] {
+    const std::lock_guard lock(mutex_);
+    return is_let_go_;
+  };
+  for (milliseconds pause{0};;) {
+    Status done = restore_compute_mode(plan_, surroundings_.set_compute_mode);
+    if (done || is_let_go()) return done;
+    if (pause == milliseconds(0)) {
+      surroundings_.log->warning("the compute mode is not put back yet",
+                                 {{"daemon", plan_.name}, {"problem", done.error().message}});
+    }
+    set_state(MpsState::kStopping, done.error().message);
+    pause = next_backoff(timings_, pause, milliseconds(0));
+    for (const Clock::time_point until = Clock::now() + pause;
+         !is_let_go() && wait_until(until) != Event::kTime;) {
+    }
+  }
 }
 
 Result<std::string> MpsDaemon::ask(const std::string& question) const {

@@ -63,6 +63,7 @@ class MpsDaemon {
 
   void run();
   Status bring_up();
+  Status make_ready();
   Status start_or_adopt();
   bool adopt();
   Status start();
@@ -72,14 +73,17 @@ class MpsDaemon {
   // Until there is trouble, or something else is wished for.
   Status watch();
   Status check(bool with_look, bool with_canary);
-  // Restarting ends every client, and one question that went wrong may have
-  // been our own trouble: no container is sent there, and it is asked once more.
   Status check_again(const Error& first);
+  // Ending a daemon ends every client, and one question that went wrong may have
+  // been our own trouble: no container is sent there, and after a pause it is
+  // asked once more. False: it ended, or something else is wished for.
+  bool may_be_asked_again(const Error& first);
   Status look();
   Status try_client();
   CanaryVerdict run_canary();
   void stop_processes();
   void clean_up();
+  Status put_compute_mode_back();
 
   Result<std::string> ask(const std::string& question) const;
   // Waits, reading the daemon's output; `also` is another process to wait for.
@@ -100,6 +104,7 @@ class MpsDaemon {
   // Guarded by mutex_.
   MpsDaemonStatus status_;
   Wish wish_;
+  bool is_let_go_ = false;  // nobody waits for anything any more
 
   // The own thread's.
   MpsDaemonPlan plan_;

@@ -158,10 +158,9 @@ std::map<std::string, MpsWiring> wirings_of(const MpsDaemonPlan& daemon,
                    .mounts = {{kDefaultPipe, daemon.client_view(), true}},
                    .problem = problem};
   if (daemon.shared_memory) wiring.mounts.push_back({"/dev/shm", daemon.shm(), false});
-  for (unsigned ordinal = 0; ordinal < daemon.devices.size(); ++ordinal) {
-    wiring.ordinal = ordinal;
-    wirings[daemon.devices[ordinal]] = wiring;
-  }
+  // A client counts the GPUs that it sees, which need not be all of the daemon's.
+  if (daemon.devices.size() > 1) wiring.ordinal.reset();
+  for (const std::string& uuid : daemon.devices) wirings[uuid] = wiring;
   return wirings;
 }
 

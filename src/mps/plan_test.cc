@@ -74,7 +74,7 @@ TEST(MpsPlan, HasOneDaemonForTheNodeWhereThatIsChosen) {
   ASSERT_EQ(plan.daemons.size(), 1U);
   EXPECT_EQ(plan.daemons[0].folder, "/run/x/node");
   EXPECT_THAT(plan.daemons[0].devices, ElementsAre("GPU-a", "GPU-b"));
-  EXPECT_EQ(wirings_of(plan.daemons[0], "").at("GPU-b").ordinal, 1U);
+  EXPECT_EQ(wirings_of(plan.daemons[0], "").at("GPU-b").ordinal, std::nullopt);
   EXPECT_THAT(plan.refused.at("MIG-1"), HasSubstr("cannot serve MIG devices"));
 }
 

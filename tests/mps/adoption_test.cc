@@ -32,6 +32,27 @@ TEST(MpsSupervisor, AdoptsADaemonThatOutlivedTheAgent) {
   EXPECT_THAT(node.ask(kGpuA, "ps"), HasSubstr(std::to_string(::getpid())));
 }
 
+// Its clients would end with it.
+TEST(MpsSupervisor, AdoptsADaemonThatAnswersTheSecondTime) {
+  for (const char* trouble : {"mute", "refuse"}) {
+    MpsNode node;
+    node.timings.answer = std::chrono::milliseconds(300);
+    node.start_agent().set_plan(node.plan({kGpuA}));
+    node.await_state(kGpuA, MpsState::kReady);
+    const int daemon = node.status(kGpuA).pid;
+    node.end_agent();
+    node.behave(kGpuA, trouble);
+    node.timings.answer = std::chrono::seconds(2);
+    node.timings.least_backoff = std::chrono::seconds(2);
+    node.start_agent().set_plan(node.plan({kGpuA}));
+    node.await_state(kGpuA, MpsState::kTrouble);
+    node.behave(kGpuA, "");
+    node.await_state(kGpuA, MpsState::kReady);
+    EXPECT_EQ(node.status(kGpuA).pid, daemon) << trouble;
+    EXPECT_EQ(node.status(kGpuA).restarts, 0U) << trouble;
+  }
+}
+
 TEST(MpsSupervisor, RestartsAnAdoptedDaemonThatEnds) {
   MpsNode node;
   node.start_agent().set_plan(node.plan({kGpuA}));

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "base/files.h"
@@ -226,6 +227,40 @@ TEST(MpsDaemon, SetsTheComputeModeOnlyWhereAsked) {
   const std::lock_guard lock(*mutex);
   EXPECT_THAT(*calls,
               ElementsAre(std::string(kGpuA) + " exclusive", std::string(kGpuA) + " default"));
+}
+
+TEST(MpsDaemon, PutsTheComputeModeBackUntilItIsDone) {
+  MpsNode node;
+  auto failures = std::make_shared<std::atomic<int>>(0);
+  node.set_compute_mode = [failures](const std::string&, bool exclusive) -> Status {
+    if (exclusive || ++*failures > 2) return Done{};
+    return Error{ErrorCode::kUnavailable, "the driver is busy"};
+  };
+  MpsPlan plan = node.plan({kGpuA});
+  plan.daemons[0].exclusive = true;
+  node.start_agent().set_plan(plan);
+  node.await_state(kGpuA, MpsState::kReady);
+  node.supervisor().stop();
+  EXPECT_EQ(*failures, 3);
+  EXPECT_THAT(*list_directory(node.directory()), IsEmpty());
+  EXPECT_THAT(node.log_text(), HasSubstr("the driver is busy"));
+}
+
+// As long as there is somebody to wait for it.
+TEST(MpsDaemon, DoesNotKeepAnAgentFromEndingByAComputeModeThatCannotBePutBack) {
+  MpsNode node;
+  node.set_compute_mode = [](const std::string&, bool exclusive) -> Status {
+    return exclusive ? Status(Done{}) : Error{ErrorCode::kUnavailable, "the driver is gone"};
+  };
+  MpsPlan plan = node.plan({kGpuA});
+  plan.daemons[0].exclusive = true;
+  node.start_agent().set_plan(plan);
+  node.await_state(kGpuA, MpsState::kReady);
+  node.supervisor().set_plan({.directory = node.directory()});
+  await_condition([&] { return node.log_text().find("is not put back yet") != std::string::npos; },
+                  "the first failure");
+  node.end_agent();
+  EXPECT_TRUE(path_exists(node.folder(kGpuA) + "/exclusive"));
 }
 
 }  // namespace

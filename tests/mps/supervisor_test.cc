@@ -46,7 +46,7 @@ TEST(MpsSupervisor, ReplacesADaemonThatIsWantedInAnotherShape) {
       },
       "a daemon for both");
   EXPECT_NE(node.status(kGpuA).pid, first);
-  EXPECT_EQ(node.wiring(kGpuB).ordinal, 1U);
+  EXPECT_EQ(node.wiring(kGpuB).ordinal, std::nullopt);
 }
 
 TEST(MpsSupervisor, SaysWhyADeviceIsRefused) {

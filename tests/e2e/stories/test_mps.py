@@ -3,6 +3,7 @@
 import json
 import pathlib
 import shutil
+import signal
 
 from cluster.cluster import until
 
@@ -102,6 +103,21 @@ class Mps(WithMpsPrograms):
         agent.start()
         until(lambda: self.adopted(agent) == set(self.gpus_.uuids()), "the daemons' adoption", 30)
         self.assertEqual(self.pids(), before)
+
+    def test_programs_that_are_away_for_a_while_end_no_daemon(self):
+        """As while the driver's package is replaced."""
+        agent = self.mps_agent(memory(enforcement="mps"))
+        self.until_offered(4 * 15, MEMORY)
+        before = self.pids()
+        program = self.gpus_.root / "usr/bin/nvidia-cuda-mps-control"
+        away = program.rename(program.with_suffix(".away"))
+        agent.signal(signal.SIGHUP)
+        agent.until_logged(f"{MEMORY} is not offered")
+        away.rename(program)
+        agent.signal(signal.SIGHUP)
+        self.until_offered(4 * 15, MEMORY)
+        self.assertEqual(self.pids(), before)
+        self.assertEqual(self.ready(agent), set(self.gpus_.uuids()))
 
     def test_what_cannot_be_held_as_demanded_is_not_offered_and_says_why(self):
         agent = self.mps_agent(memory(enforcement="driver"), replicas(2, devices=[0], enforcement="none"))
