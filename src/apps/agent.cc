@@ -27,6 +27,7 @@
 #include "apps/mps_desk.h"
 #include "apps/nested_desk.h"
 #include "apps/node_status.h"
+#include "apps/unit_memory.h"
 #include "apps/version.h"
 #include "base/files.h"
 #include "base/latest.h"
@@ -99,6 +100,7 @@ class Agent {
                    {{"reason", made.error().message}});
     }
     check_driver_folder();
+    circumstances_.kept_units = read_kept_units(units_file(), log_);
     if (!first_look()) return 1;
     publish_status();
     std::jthread scanning;  // before the host: a driver call may end while streams do
@@ -260,6 +262,7 @@ class Agent {
     look_around(inventory);
     composition_ = compose(inventory, settings_, circumstances_);
     std::ranges::move(granted.notes, std::back_inserter(composition_.catalog.notes));
+    if (inventory.driver_trouble.empty()) keep_chosen_units();
     circumstances_.may_have_leftovers &= !circumstances_.ledger || composition_.has_leftovers;
     // The files of node pods go when the ledger's keeper has the kubelet say that they may.
     desk_.keep(composition_.wants_ledger || !nested_.handed_off().empty());
@@ -270,6 +273,15 @@ class Agent {
     }
     announcements_.tell(composition_, circumstances_.facts.cdi_problem);
     facts_.inventory = std::move(granted.inventory);
+  }
+
+  std::string units_file() const { return below(settings_.state_dir, "memory-units.json"); }
+
+  void keep_chosen_units() {
+    KeptUnits now =
+        units_to_keep(settings_.sharing, composition_.catalog, circumstances_.kept_units);
+    keep_units(units_file(), circumstances_.kept_units, now, log_);
+    circumstances_.kept_units = std::move(now);
   }
 
   void serve() {

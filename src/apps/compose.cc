@@ -89,7 +89,8 @@ void add_troubles(Catalog& catalog, const Settings& settings, const NodeFacts& f
 Composition compose(const Inventory& inventory, const Settings& settings,
                     const Circumstances& circumstances) {
   const NodeFacts& facts = circumstances.facts;
-  Composition composition{.catalog = offer(inventory, settings.sharing)};
+  Composition composition{
+      .catalog = offer(inventory, with_kept_units(settings.sharing, circumstances.kept_units))};
   Catalog& catalog = composition.catalog;
   composition.oversized = oversized(catalog);
   settle_enforcement(catalog, settings, circumstances.enforcers);

@@ -15,6 +15,7 @@
 #include "kubelet/serving.h"
 #include "ledger/ledger.h"
 #include "sharing/catalog.h"
+#include "sharing/memory_unit.h"
 
 namespace tranche {
 
@@ -35,6 +36,7 @@ struct Circumstances {
   NodeFacts facts;
   Enforcers enforcers;
   std::shared_ptr<const Ledger> ledger;  // who holds what; null: it is not known
+  KeptUnits kept_units;
   // Another configuration may have been in force: what was given by it may still
   // be held.
   bool may_have_leftovers = true;

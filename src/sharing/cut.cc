@@ -63,6 +63,7 @@ class Cutting {
   struct Made {
     Offer offer;
     std::optional<std::uint64_t> unit;
+    std::uint64_t kept_unit = 0;
   };
 
   void withhold(const OfferedDevice& device, const ResourceName& name, const std::string& why) {
@@ -98,6 +99,7 @@ class Cutting {
     made.offer.name = row.resource;
     made.offer.terms = row.terms;
     made.unit = row.unit;
+    made.kept_unit = row.kept_unit;
     made.offer.devices.push_back(std::move(device));
   }
 
@@ -114,13 +116,23 @@ class Cutting {
 
   void finish_units(Made& made) {
     if (made.offer.terms.form != ShareForm::kMemory) return;
-    cut_into_units(made.offer, made.unit.value_or(smallest_unit(made.offer)));
+    cut_into_units(made.offer, made.unit ? *made.unit : chosen_unit(made));
     std::erase_if(made.offer.devices, [&](const OfferedDevice& device) {
       if (device.shares() > 0) return false;
       withhold(device, made.offer.name,
                "it has less memory than one unit of " + unit_text(made.offer.terms.unit_bytes));
       return true;
     });
+  }
+
+  std::uint64_t chosen_unit(const Made& made) {
+    const std::uint64_t smallest = smallest_unit(made.offer);
+    if (made.kept_unit > smallest) {
+      cuts_.notes.push_back("tranche.policies: " + made.offer.name.text + ": a unit stays " +
+                            unit_text(made.kept_unit) + ", as it was chosen before, though " +
+                            unit_text(smallest) + " would do; give a unit to change it");
+    }
+    return std::max(smallest, made.kept_unit);
   }
 
   // A replica that declares no memory covers its part of the total, where any

@@ -210,6 +210,29 @@ TEST(MemoryUnit, AutoTakesTheSmallestThatFits) {
   EXPECT_EQ(all.offers[0].shares(), 8U * 2246U);
 }
 
+TEST(MemoryUnit, ThatWasChosenStaysWhenTheLargestGpuIsGone) {
+  Inventory node = a_node(2);
+  node.gpus[0].memory_bytes = 143771ULL << 20;
+  node.gpus[1].memory_bytes = 48ULL << 30;
+  const SharingPolicy policy{.policies = {in_units("aliyun.com/gpu-mem", std::nullopt)}};
+  const KeptUnits kept = units_to_keep(policy, offer(node, policy), {});
+  EXPECT_EQ(kept, (KeptUnits{{"aliyun.com/gpu-mem", 64ULL << 20}}));
+  node.gpus.erase(node.gpus.begin());
+  const Catalog left = offer(node, with_kept_units(policy, kept));
+  EXPECT_EQ(left.offers[0].terms.unit_bytes, 64ULL << 20);
+  EXPECT_THAT(left.notes, testing::Contains(HasSubstr("a unit stays 64MiB")));
+  EXPECT_EQ(units_to_keep(policy, left, kept), kept);
+  // Nor is it forgotten while there is no GPU at all.
+  EXPECT_EQ(units_to_keep(policy, {}, kept), kept);
+}
+
+TEST(MemoryUnit, ThatIsGivenIsNotKept) {
+  const SharingPolicy policy{.policies = {in_units("aliyun.com/gpu-mem", kGiB)}};
+  const KeptUnits before{{"aliyun.com/gpu-mem", 64ULL << 20}};
+  EXPECT_EQ(offer(a_node(1), with_kept_units(policy, before)).offers[0].terms.unit_bytes, kGiB);
+  EXPECT_EQ(units_to_keep(policy, {}, before), KeptUnits{});
+}
+
 TEST(MemoryUnit, MayBeAMebibyteOnASmallGpu) {
   Inventory node = a_node(1);
   node.gpus[0].memory_bytes = 4096ULL << 20;

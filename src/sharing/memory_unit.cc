@@ -29,6 +29,29 @@ std::uint64_t smallest_unit(Offer offer) {
   return unit;
 }
 
+SharingPolicy with_kept_units(SharingPolicy policy, const KeptUnits& kept) {
+  for (ResourcePolicy& row : policy.policies) {
+    const auto found = kept.find(row.resource.text);
+    if (!row.unit && found != kept.end()) row.kept_unit = found->second;
+  }
+  return policy;
+}
+
+KeptUnits units_to_keep(const SharingPolicy& policy, const Catalog& catalog,
+                        const KeptUnits& kept) {
+  KeptUnits units;
+  for (const ResourcePolicy& row : policy.policies) {
+    if (row.terms.form != ShareForm::kMemory || row.unit) continue;
+    const auto offer = std::ranges::find(catalog.offers, row.resource, &Offer::name);
+    if (offer != catalog.offers.end()) {
+      units[row.resource.text] = offer->terms.unit_bytes;
+    } else if (const auto before = kept.find(row.resource.text); before != kept.end()) {
+      units.insert(*before);
+    }
+  }
+  return units;
+}
+
 std::string unit_text(std::uint64_t bytes) {
   const std::uint64_t mib = bytes / kMebibyte;
   return mib % 1024 == 0 ? std::to_string(mib / 1024) + "GiB" : std::to_string(mib) + "MiB";

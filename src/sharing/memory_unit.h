@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "sharing/catalog.h"
+#include "sharing/policy.h"
 
 namespace tranche {
 
@@ -25,6 +27,13 @@ bool fits_in_units(const Offer& offer);
 
 // The smallest power of two of mebibytes that can be taken for these devices.
 std::uint64_t smallest_unit(Offer offer);
+
+// The units that were chosen by us, by resource. A number in a pod's manifest, and
+// an id that a pod holds, must not come to mean less because a GPU is gone.
+using KeptUnits = std::map<std::string, std::uint64_t>;
+SharingPolicy with_kept_units(SharingPolicy policy, const KeptUnits& kept);
+// What is to be kept when this is offered.
+KeptUnits units_to_keep(const SharingPolicy& policy, const Catalog& catalog, const KeptUnits& kept);
 
 // "256MiB", "1GiB": as it is written in a configuration.
 std::string unit_text(std::uint64_t bytes);

@@ -93,6 +93,7 @@ struct ResourcePolicy {
   std::optional<std::uint64_t> replica_memory;  // that one covers; else its part of the total
   // Of the form kMemory; in bytes. Empty: the smallest that the kubelet can take.
   std::optional<std::uint64_t> unit;
+  std::uint64_t kept_unit = 0;  // where it is empty: what it was before, and stays at least
 
   bool operator==(const ResourcePolicy&) const = default;
 };

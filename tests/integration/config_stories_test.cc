@@ -71,6 +71,20 @@ TEST_F(ConfigStory, AGpuIsNotGivenWholeWhileReplicasOfBeforeAreHeld) {
   EXPECT_TRUE(admit("fourth again", {{kGpu, 1}}).admitted);
 }
 
+// A number in a manifest does not come to mean less.
+TEST_F(ConfigStory, AUnitThatWasChosenStaysWhenTheLargeGpusAreGone) {
+  begin_with(
+      "version: v1\ntranche: {policies: [{resource: a.b/memory, share: memory, unit: auto}]}\n",
+      "hgx-h200");
+  expect_log("resource=a.b/memory.*unit=64MiB");
+  stop_agent();
+  std::filesystem::remove_all(path("root"));
+  make_node("t4-quad");
+  start_agent({"--config-file=" + path("config.yaml")});
+  expect_allocatable("a.b/memory", 4 * 15 * 16);
+  expect_log("a unit stays 64MiB");
+}
+
 TEST_F(ConfigStory, OnlyWhatChangedIsRegisteredAnew) {
   write("config.yaml", "version: v1\n");
   begin("dgx-a100-mig-mixed", {"--mig-strategy=mixed", "--config-file=" + path("config.yaml")});
