@@ -43,10 +43,9 @@ void keep_units(const std::string& path, const KeptUnits& before, const KeptUnit
   for (const auto& [resource, bytes] : now) {
     const auto was = before.find(resource);
     if (was == before.end() || was->second >= bytes) continue;
-    log.warning("a unit of memory is larger than before, because a GPU is",
-                {{"resource", resource},
-                 {"before", unit_text(was->second)},
-                 {"now", unit_text(bytes)}});
+    log.warning(
+        "a unit of memory is larger than before, because a GPU is",
+        {{"resource", resource}, {"before", unit_text(was->second)}, {"now", unit_text(bytes)}});
   }
   if (Status kept = write_atomically(path, nlohmann::json(now).dump(2) + "\n"); !kept) {
     log.warning("the units of memory that were chosen are not kept over a restart",

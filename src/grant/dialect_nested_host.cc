@@ -26,11 +26,13 @@ bool is_nameable(const GrantRequest& request, const OfferedDevice& device) {
          known->second.contains(cdi_device_name(by_uuid ? device.uuid : device.index()));
 }
 
-// The granted ones and every other device of the node.
+// The granted ones and every other device of the node, but for those that the
+// configuration keeps back.
 GrantRequest for_all(const GrantRequest& request) {
   GrantRequest all{request.offer, request.options, request.facts, request.devices};
   for (const OfferedDevice& device : request.facts.devices) {
-    if (!is_granted(request, device)) all.devices.push_back({&device, 1});
+    if (is_granted(request, device) || request.facts.excluded.contains(device.gpu.text)) continue;
+    all.devices.push_back({&device, 1});
   }
   std::ranges::sort(all.devices, {}, [](const HeldDevice& held) {
     return std::pair(held.device->gpu_index, held.device->mig_index);
@@ -39,15 +41,12 @@ GrantRequest for_all(const GrantRequest& request) {
 }
 
 // Of these, what may be reached: one that is not granted and cannot be had is
-// left out, because it must not keep a node pod from starting; so is one that
-// the configuration excludes.
+// left out, because it must not keep a node pod from starting.
 GrantRequest reachable(const GrantRequest& request) {
   if (request.offer.terms.exposure != Exposure::kAll) return request;
   GrantRequest all = for_all(request);
   std::erase_if(all.devices, [&](const HeldDevice& held) {
-    if (is_granted(request, *held.device)) return false;
-    return request.facts.excluded.contains(held.device->gpu.text) ||
-           !is_nameable(request, *held.device);
+    return !is_granted(request, *held.device) && !is_nameable(request, *held.device);
   });
   return all;
 }

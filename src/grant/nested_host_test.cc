@@ -109,6 +109,14 @@ TEST(ExposureAll, KeepsBackWhatTheConfigurationExcludes) {
   const ContainerGrant grant =
       must_grant(offered(Exposure::kAll), {"GPU-1"}, node, {.pass_device_specs = true});
   EXPECT_THAT(nodes(grant), ElementsAre("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia1"));
+  EXPECT_EQ(grant.env.at("NVIDIA_VISIBLE_DEVICES"), "GPU-0,GPU-1");
+}
+
+TEST(ExposureByVariable, KeepsBackWhatTheConfigurationExcludes) {
+  NodeFacts node = facts();
+  node.excluded = {"GPU-0", "GPU-3"};
+  const ContainerGrant grant = must_grant(offered(Exposure::kEnvvar), {"GPU-1"}, node);
+  EXPECT_EQ(grant.env.at("NVIDIA_VISIBLE_DEVICES"), "GPU-1,GPU-2");
 }
 
 // --mig-strategy=none offers a GPU that is cut as a whole.

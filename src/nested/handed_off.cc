@@ -51,8 +51,13 @@ Status write_in_place(const std::string& path, std::string_view content) {
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
   if (!fd) return errno_error("opening " + path);
   if (Status plain = check_plain(fd.get(), path); !plain) return plain;
-  // Containers whose root is another user on the host write it, too.
-  if (::fchmod(fd.get(), 0666) != 0) return errno_error("changing the mode of " + path);
+  // Containers whose root is another user on the host write it, too. One that has
+  // made it its own has a mode of its own as well.
+  struct stat status{};
+  const bool is_open_to_all = ::fstat(fd.get(), &status) == 0 && (status.st_mode & 0777U) == 0666;
+  if (!is_open_to_all && ::fchmod(fd.get(), 0666) != 0) {
+    return errno_error("changing the mode of " + path);
+  }
   const ssize_t written = ::pwrite(fd.get(), content.data(), content.size(), 0);
   if (written < 0) return errno_error("writing " + path);
   if (static_cast<std::size_t>(written) != content.size()) {
@@ -178,9 +183,9 @@ Status HandedOff::renew_env(Record& record, const NestedGrant& grant) const {
     const auto env = parse_gpu_env(*text);
     const auto last = parse_gpu_env(record.env_line);
     const auto now = parse_gpu_env(line);
-    if (!env || !last || !now) return Done{};
-    if (env->names == now->names && !env->all) return Done{};  // in words of its own
-    const bool is_ours = *env == *last || *env == GpuEnv{.names = granted_names(grant)};
+    if (!last || !now) return Done{};
+    if (env && env->names == now->names && !env->all) return Done{};  // in words of its own
+    const bool is_ours = !env || *env == *last || *env == GpuEnv{.names = granted_names(grant)};
     if (!is_ours) return Done{};
   }
   if (Status written = write_in_place(path, line); !written) return written;

@@ -246,6 +246,15 @@ TEST_F(HandedOffTest, IsPutRightWhenAPodMadeItTooLargeToBeRead) {
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
 
+// Such as our own write that a loss of power has torn.
+TEST_F(HandedOffTest, IsPutRightWhenNoGuestCouldReadIt) {
+  HandedOff store(dir_.path(), quiet_);
+  const HandedOffPaths paths = must_issue(store);
+  std::ofstream(paths.gpu_env) << "\nPU-a,GPU-b\n";
+  store.refresh(lost("none"));
+  EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
+}
+
 // A lease makes whoever opens the file wait for 45 seconds.
 TEST_F(HandedOffTest, DoesNotWaitForAPodThatHoldsALease) {
   HandedOff store(dir_.path(), quiet_);
