@@ -31,15 +31,16 @@ class InnerCluster(Cluster):
     """`up` creates the pod and boots, `down` deletes the pod; both may be had again and again."""
     entry = ("/bin/sh", "-c", JOIN, "join")
 
-    def __init__(self, outer, name, limits=None, folders=None, changes=None):
+    def __init__(self, outer, name, limits=None, folders=None, changes=None, lifecycle=None):
         """limits: what the pod asks for; folders: {folder of the machine that it sees at the same
-        path: whether it may write there}; changes: of the pod's spec."""
+        path: whether it may write there}; changes: of the pod's spec; lifecycle: hooks of its container."""
         super().__init__(outer.layout.state / "inner" / name, outer.programs, inner_place(name))
         self.outer = outer
         self.name = name
         self.limits = limits or {}
         self.folders = folders or {}
         self.changes = changes or {}
+        self.lifecycle = lifecycle or {}
 
     def _start_node(self):
         self.outer.api.create(PODS, self.manifest())
@@ -95,6 +96,7 @@ class InnerCluster(Cluster):
                 "automountServiceAccountToken": False, "enableServiceLinks": False, "dnsPolicy": "Default",
                 "containers": [{
                     "name": "node", "image": BUSYBOX_IMAGE, "securityContext": {"privileged": True},
+                    "lifecycle": self.lifecycle,
                     "command": ["unshare", "--cgroup", sys.executable, "-B", str(HERE / "node.py"),
                                 str(self.layout.state), "pod"],
                     "env": [{"name": "PATH", "value": "/usr/sbin:/usr/bin:/sbin:/bin"}],

@@ -52,9 +52,6 @@ class RealGpu(RealGpuStory):
             "          env:\n", f"          env:\n            - name: NVIDIA_CDI_HOOK_PATH\n"
                               f"              value: {self.hook()}\n")
         self.cluster.checked("kubectl", "apply", "-f", "-", input=manifest)
-        self.addCleanup(self.remove, manifest)
+        self.addCleanup(self.unless_failed, "kubectl", "delete", "-f", "-", "--wait", input=manifest)
         self.until_offered(self.count)
         self.assertIn(COMPUTES, self.pod_that_computes("computes").told["result"])
-
-    def remove(self, manifest):
-        self.cluster.inside("kubectl", "delete", "-f", "-", "--wait", input=manifest)

@@ -96,6 +96,11 @@ class Story(OnCluster, unittest.TestCase):
         # What an agent remembers of GPUs and tells the runtime is no matter of the next story.
         self.cluster.checked("sh", "-c", "rm -rf /var/lib/kubelet/device-plugins/tranche /var/run/cdi/*")
 
+    def unless_failed(self, *words, **options):
+        """Runs a command that clears up, but where its traces are to be looked at."""
+        if not self.has_failed():
+            self.cluster.inside(*words, **options)
+
     def give_cluster_up(self):
         """Its plugins end with the node."""
         self.keep_logs(self.cluster)
@@ -120,7 +125,7 @@ class Story(OnCluster, unittest.TestCase):
         # Pods still write, and their files come and go: what cannot be had is left out.
         subprocess.run(["cp", "-a", cluster.layout.logs, target], stderr=subprocess.DEVNULL)
         for what in ("pods", "events", "nodes"):
-            done = cluster.inside("kubectl", "get", "-o", "yaml", what)
+            done = cluster.inside("kubectl", "get", "--all-namespaces", "-o", "yaml", what)
             (target / f"{what}.yaml").write_text(done.stdout + done.stderr)
 
     # The node.

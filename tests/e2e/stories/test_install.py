@@ -224,6 +224,14 @@ class ByManifest(Installed):
         self.until_offered(32)
         self.assert_a_pod_gets_a_gpu()
 
+    def test_the_manifest_for_hosts_of_nested_clusters_applies_as_it_is(self):
+        self.apply(DEPLOY / "manifests/tranche-device-plugin-nested-host.yml")
+        self.until_offered(8)
+        view = self.run_under_nvidia("node", 2, look='echo "told env $(cat /gpu.env)"')
+        self.assertEqual(view.told["env"], view.env["NVIDIA_ALLOCATED_DEVICES"])
+        self.assertEqual(len(view.told["env"].split(",")), 2)
+        self.assertEqual(len(view.visible()), 8)
+
     def test_the_examples_run_on_it(self):
         """As they are, but for what is in their images."""
         self.taint()

@@ -96,8 +96,12 @@ class NestedGpus(NestedStory):
         self.assertEqual(sorted(shares.visible()), sorted(self.granted(inner)))
 
     def test_a_guest_of_the_seed_reads_gpu_env_alone(self):
-        """No JSON is looked at: the list is all that a plugin of the seed's kind knows."""
-        inner, guest = self.start("--host-grants=/nowhere")
+        """No JSON is looked at: the list is all that a plugin of the seed's kind knows, and the node pod's own
+        script writes it."""
+        script = "echo $NVIDIA_ALLOCATED_DEVICES > /gpu.env; touch /written-by-script"
+        inner, guest = self.start("--host-grants=/nowhere",
+                                  lifecycle={"postStart": {"exec": {"command": ["sh", "-c", script]}}})
+        inner.cluster.checked("test", "-e", "/written-by-script")
         inner.until_offered(2)
         guest.until_logged("source=/gpu.env")
         lost = self.granted(inner)[0]

@@ -22,7 +22,7 @@ class Deployed(Installed):
         for label in labels:
             self.cluster.checked("kubectl", "label", "node", NODE_NAME, label)
             self.addCleanup(self.cluster.inside, "kubectl", "label", "node", NODE_NAME, label.split("=")[0] + "-")
-        self.addCleanup(self.cluster.inside, "kubectl", "delete", "-f", "-", "--wait", input=text)
+        self.addCleanup(self.unless_failed, "kubectl", "delete", "-f", "-", "--wait", input=text)
         self.cluster.checked("kubectl", "apply", "-f", "-", input=text)
 
     def restarts(self):
