@@ -116,6 +116,8 @@ TEST_F(StandinPodResources, AnEndedPodStaysInTheCheckpointUntilAWriteAfterAList)
   const Pod pod = pod_of("p", {{kGpu, 1}});
   ASSERT_TRUE(kubelet_->admit(pod).admitted);
   kubelet_->remove(pod);
+  // What a list changes is seen before it is told of.
+  ASSERT_TRUE(kubelet_->transcript().wait_for(EventKind::kListAndWatchReceived, 1, kPatience));
   kubelet_->transcript().clear();
   plugin->publish({{"id0", "Healthy", {}}, {"id1", "Unhealthy", {}}});
   ASSERT_TRUE(kubelet_->transcript().wait_for(EventKind::kListAndWatchReceived, 1, kPatience));
