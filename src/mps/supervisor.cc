@@ -144,10 +144,12 @@ void MpsSupervisor::reconcile(const MpsPlan& plan) {
   for (const MpsDaemonPlan& wanted : plan.daemons) {
     if (!daemons_.contains(wanted.name)) start(wanted, MpsDaemon::Wish::kRun);
   }
-  if (daemons_.empty() && !plan.directory.empty()) {
-    std::error_code ignored;
-    std::filesystem::remove_all(plan.directory + "/" + kBin, ignored);
-  }
+  if (!daemons_.empty()) return;
+  // An earlier agent's, too.
+  if (!plan.directory.empty()) bins_.insert(plan.directory + "/" + kBin);
+  std::error_code ignored;
+  for (const std::string& bin : bins_) std::filesystem::remove_all(bin, ignored);
+  bins_.clear();
 }
 
 // Daemons of an earlier agent that the plan does not want.
@@ -166,6 +168,7 @@ void MpsSupervisor::take_up_leftovers(const MpsPlan& plan) {
 
 void MpsSupervisor::start(const MpsDaemonPlan& plan, MpsDaemon::Wish wish) {
   const std::string bin = parent_of(plan.folder) + "/" + kBin;
+  bins_.insert(bin);
   if (Status made = make_server_link(bin, host_.self); !made) {
     log_.warning("mps servers cannot be started", {{"problem", made.error().message}});
   }

@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -76,6 +77,7 @@ class MpsSupervisor {
   // The own thread's.
   std::map<std::string, std::unique_ptr<MpsDaemon>> daemons_;
   std::string leftovers_looked_for_;
+  std::set<std::string> bins_;  // folders with the link that makes us a server
 
   std::jthread thread_;  // last: it uses all of the above
 };

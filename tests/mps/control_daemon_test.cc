@@ -122,6 +122,7 @@ TEST_F(MpsControlDaemon, RunsADaemonForTheResourceAndSaysSoByFiles) {
   EXPECT_FALSE(path_exists(layout() + "/.ready"));
   // Containers have it mounted.
   EXPECT_THAT(*list_directory(layout() + "/nvidia.com/gpu"), ElementsAre("pipe"));
+  EXPECT_THAT(*list_directory(layout() + "/nvidia.com"), ElementsAre("gpu"));
 }
 
 TEST_F(MpsControlDaemon, TakesBackItsWordWhenTheDaemonDies) {
