@@ -40,6 +40,7 @@ struct ContainerGrant {
   // What is to be written down for a container that is itself a node; mounts of
   // it are added once it is.
   std::optional<NestedGrant> nested;
+  std::vector<std::string> warnings;  // for the log: it may not be of much use
 
   bool operator==(const ContainerGrant&) const = default;
 };

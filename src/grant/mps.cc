@@ -27,6 +27,12 @@ std::string memory_limit(const HeldDevice& held, const MpsWiring& wiring) {
          std::to_string(held.mib()) + "M";
 }
 
+std::string small_share(const HeldDevice& held) {
+  return std::to_string(held.mib()) + " MiB of " + told(*held.device) +
+         " are asked for, and a CUDA context alone takes up to about 520 MiB of them; a process "
+         "may find no memory left";
+}
+
 Result<const MpsWiring*> wiring_of(const GrantRequest& request, const OfferedDevice& device) {
   const auto found = request.facts.mps.find(device.uuid);
   if (found == request.facts.mps.end()) {
@@ -68,6 +74,10 @@ Status add_mps(const GrantRequest& request, ContainerGrant& grant) {
                          "shares that one GPU has free, or run one daemon for the node");
     }
     if (held.bytes() > 0) limits.push_back(memory_limit(held, **wiring));
+    // Of replicas it is said once, when they are offered.
+    if (request.offer.terms.form == ShareForm::kMemory && held.bytes() < kSmallShareBytes) {
+      grant.warnings.push_back(small_share(held));
+    }
   }
   grant.env["CUDA_MPS_PIPE_DIRECTORY"] = first->pipe_directory;
   for (const MpsWiring::Mount& mount : first->mounts) {

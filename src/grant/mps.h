@@ -4,6 +4,7 @@
 // it is held there. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -11,6 +12,10 @@
 #include "grant/request.h"
 
 namespace tranche {
+
+// A CUDA context alone takes about half a GiB of a share on a large GPU, less
+// where the thread percentage leaves few multiprocessors. Below this it is said.
+inline constexpr std::uint64_t kSmallShareBytes = 1ULL << 30;
 
 // What CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is for `part` shares of `whole`: in
 // tenths, rounded down, so that all shares together stay within 100. Never 0,

@@ -58,6 +58,14 @@ TEST(Mps, NamesTheDeviceByUuidWhereNobodyKnowsHowTheDaemonCounts) {
             "GPU-1=1024M");
 }
 
+TEST(Mps, WarnsOfUnitsThatAContextFills) {
+  Offer offer = gib_units(Rung::kMps);
+  EXPECT_THAT(must_grant(offer, {"GPU-1::0"}, daemons()).warnings, testing::IsEmpty());
+  for (OfferedDevice& device : offer.devices) device.share_bytes = 256ULL << 20;
+  EXPECT_THAT(must_grant(offer, {"GPU-1::0", "GPU-1::1"}, daemons()).warnings,
+              ElementsAre(HasSubstr("512 MiB of GPU 1 (GPU-1) are asked for")));
+}
+
 TEST(Mps, SetsNoMemoryLimitWhereMemoryIsNotCounted) {
   Offer offer = replicas();
   for (OfferedDevice& device : offer.devices) device.share_bytes = 0;

@@ -159,6 +159,9 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
       log_.warning("the folder that is mounted into containers is not there",
                    {{"folder", serving->driver_folder}, {"flag", "-host-path"}});
     }
+    for (const std::string& warning : granted->warnings) {
+      log_.warning(warning, {{"resource", serving->offer.name.text}});
+    }
     encode(*granted, *response->add_container_responses());
     log_.info("allocated", {{"resource", serving->offer.name.text}, {"devices", told(ids)}});
   }

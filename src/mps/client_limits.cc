@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "grant/mps.h"
 
 namespace tranche {
 namespace {

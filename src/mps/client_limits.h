@@ -4,7 +4,6 @@
 // be before nothing fits into it. Pure.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,10 +18,6 @@ namespace tranche {
 // 60 from CUDA 13.1. `cuda_version` is the driver's, "13.0"; where it is not
 // known the smaller number counts.
 unsigned mps_client_limit(std::string_view cuda_version, unsigned compute_major);
-
-// A CUDA context alone takes about half a GiB of a share on a large GPU, less
-// where the thread percentage leaves few multiprocessors. Below this it is said.
-inline constexpr std::uint64_t kSmallShareBytes = 1ULL << 30;
 
 // Where a resource under MPS offers more, or less, than MPS can carry; in words.
 std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& inventory);
