@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -60,6 +61,15 @@ std::string utc_now() {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text.data();
+}
+
+std::set<std::string> uuids_of(const Inventory& inventory) {
+  std::set<std::string> uuids;
+  for (const Gpu& gpu : inventory.gpus) {
+    uuids.insert(gpu.uuid.text);
+    for (const MigDevice& mig : gpu.mig) uuids.insert(mig.uuid.text);
+  }
+  return uuids;
 }
 
 class Agent {
@@ -130,10 +140,6 @@ class Agent {
       return false;
     }
     compose_now();
-    if (composition_.wants_ledger) {
-      desk_.wait_until_known(kLedgerPatience);
-      compose_now();
-    }
     if (const std::string problem = ledger_problem(composition_); !problem.empty()) {
       log_.error("the configuration cannot be held on this node", {{"reason", problem}});
       return false;
@@ -216,7 +222,7 @@ class Agent {
     log_.configure(settings_.log_format, settings_.log_level);
     scanner_.set_options(settings_.health);
     ++facts_.agent.reloads_taken;
-    circumstances_.may_have_leftovers = true;
+    devices_composed_.clear();
     facts_.agent.last_refusal.clear();
     log_.info("configuration taken up", {{"file", settings_.config_file}});
     check_driver_folder();
@@ -260,7 +266,18 @@ class Agent {
       announcements_.tell_grant(*grant, inventory);
     }
     look_around(inventory);
+    std::set<std::string> devices = uuids_of(inventory);
+    const bool is_new = devices != devices_composed_;
+    devices_composed_ = std::move(devices);
+    circumstances_.may_have_leftovers |= is_new;
     composition_ = compose(inventory, settings_, circumstances_);
+    // Before anything is offered for the first time.
+    if (is_new && composition_.wants_ledger && !circumstances_.ledger) {
+      desk_.keep(true);
+      desk_.wait_until_known(kLedgerPatience);
+      circumstances_.ledger = desk_.ledger();
+      composition_ = compose(inventory, settings_, circumstances_);
+    }
     std::ranges::move(granted.notes, std::back_inserter(composition_.catalog.notes));
     if (inventory.driver_trouble.empty()) keep_chosen_units();
     circumstances_.may_have_leftovers &= !circumstances_.ledger || composition_.has_leftovers;
@@ -268,7 +285,7 @@ class Agent {
     desk_.keep(composition_.wants_ledger || !nested_.handed_off().empty());
     // Neither a list that could not be read nor programs that are being replaced
     // must end anybody's daemon.
-    if (inventory.driver_trouble.empty() && circumstances_.enforcers.no_mps.empty()) {
+    if (inventory.driver_trouble.empty() && !composition_.waits_for_mps) {
       mps_.serve(composition_.catalog, settings_.mps, circumstances_.ledger.get());
     }
     announcements_.tell(composition_, circumstances_.facts.cdi_problem);
@@ -347,7 +364,7 @@ class Agent {
     scanner_.release(std::move(gpus));
     std::string answer =
         "the driver will be let go of within a second; take it up again with 'resume'";
-    if (!mps_.report().daemons.empty()) {
+    if (!(*status_.get().value)->mps.empty()) {
       answer +=
           "\nMPS daemons of this agent stay on their GPUs, for their clients; to reset such a GPU, "
           "take MPS off it in the configuration first";
@@ -376,6 +393,7 @@ class Agent {
   Announcements announcements_;
 
   Circumstances circumstances_;
+  std::set<std::string> devices_composed_;
   Composition composition_;
   // Before those whose threads use them.
   std::mutex host_mutex_;

@@ -26,6 +26,13 @@ bool uses_mps(const Terms& terms) {
   return terms.rung == Rung::kMps || terms.rung == Rung::kMpsExclusive;
 }
 
+// Before it is settled.
+bool may_use_mps(const Offer& offer) {
+  const Rung demanded = offer.terms.demanded.value_or(Rung::kMps);
+  return offer.terms.form != ShareForm::kWhole &&
+         (demanded == Rung::kMps || demanded == Rung::kMpsExclusive);
+}
+
 // Where one MPS daemon serves one device, and where memory is counted, a
 // container's shares come from one device.
 bool wants_one_device(const Terms& terms, const MpsOptions& mps) {
@@ -93,6 +100,8 @@ Composition compose(const Inventory& inventory, const Settings& settings,
       .catalog = offer(inventory, with_kept_units(settings.sharing, circumstances.kept_units))};
   Catalog& catalog = composition.catalog;
   composition.oversized = oversized(catalog);
+  composition.waits_for_mps =
+      !circumstances.enforcers.no_mps.empty() && std::ranges::any_of(catalog.offers, may_use_mps);
   settle_enforcement(catalog, settings, circumstances.enforcers);
   add_troubles(catalog, settings, facts);
   for (std::string& warning : mps_warnings(catalog, inventory)) {

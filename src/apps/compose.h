@@ -29,6 +29,8 @@ struct Composition {
   bool wants_ledger = false;  // and is better with it
   // Something is held of these devices that is not offered now.
   bool has_leftovers = false;
+  // Some of it may go through MPS, whose programs are not there.
+  bool waits_for_mps = false;
 };
 
 // What is known of the node beside its GPUs.
@@ -39,7 +41,7 @@ struct Circumstances {
   KeptUnits kept_units;
   // Another configuration may have been in force: what was given by it may still
   // be held.
-  bool may_have_leftovers = true;
+  bool may_have_leftovers = false;
 };
 
 Composition compose(const Inventory& inventory, const Settings& settings,

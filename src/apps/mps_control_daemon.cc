@@ -138,7 +138,10 @@ class ControlDaemon {
       told_.forget("plan");
       // On top of what was known: a GPU that is lost must not end the clients of
       // the others, which have the same daemon.
-      state_ = with_reading(std::move(state_), *reading, {});
+      const HostFiles host(settings_.host_root);
+      state_ = with_reading(
+          std::move(state_), *reading,
+          {.has_pci_device = [&](const PciAddress& pci) { return host.has_pci_device(pci); }});
       plan_ = plan_nvidia_layout(offer(present(state_), settings_.sharing), root_);
     }
     supervisor_.set_plan(plan_);

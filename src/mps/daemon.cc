@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kComingUp{20};
 // For a canary that was killed to be gone.
 constexpr milliseconds kDying{5'000};
+constexpr int kRestoreTries = 7;
 
 Error trouble(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
 
@@ -109,8 +110,11 @@ void MpsDaemon::run() {
                                 {"problem", problem},
                                 {"in", std::to_string(pause.count()) + " ms"}});
     set_state(MpsState::kTrouble, problem);
-    stop_processes();
-    change_status([](MpsDaemonStatus& status) { ++status.restarts; });
+    // What cannot be asked or started again is not ended.
+    if (find_programs(surroundings_.host)) {
+      stop_processes();
+      change_status([](MpsDaemonStatus& status) { ++status.restarts; });
+    }
     for (const Clock::time_point until = Clock::now() + pause;
          wish() == Wish::kRun && wait_until(until) != Event::kTime;) {
     }
@@ -150,6 +154,7 @@ Status MpsDaemon::make_ready() {
 Status MpsDaemon::start_or_adopt() {
   const bool adopted = adopt();
   if (!adopted) {
+    if (wish() != Wish::kRun) return trouble("it was told to stop");
     stop_processes();
     if (Status up = start(); !up) return up;
   }
@@ -251,7 +256,10 @@ Status MpsDaemon::watch() {
     const bool with_look = with_canary || Clock::now() >= next_look;
     Status fine = check(with_look, with_canary);
     if (!fine && !process_.has_ended()) fine = check_again(fine.error());
-    if (!fine) return fine;
+    // Without the driver's programs nobody can ask, and nothing is known to be wrong.
+    const bool can_ask = fine || process_.has_ended() || find_programs(surroundings_.host);
+    if (!fine && can_ask) return fine;
+    if (fine) set_state(MpsState::kReady);
     if (with_look) next_look = Clock::now() + timings_.look;
     if (with_canary) next_canary = Clock::now() + timings_.canary;
   }
@@ -370,16 +378,17 @@ void MpsDaemon::clean_up() {
   set_state(MpsState::kStopped, problem);
 }
 
-// Tried until it is done: nobody else could compute on the GPU.
+// Tried for about a minute: nobody else can compute on the GPU until it is done.
 Status MpsDaemon::put_compute_mode_back() {
   const auto is_let_go = [this] {
     const std::lock_guard lock(mutex_);
     return is_let_go_;
   };
-  for (milliseconds pause{0};;) {
+  milliseconds pause{0};
+  for (int tries = 1;; ++tries) {
     Status done = restore_compute_mode(plan_, surroundings_.set_compute_mode);
-    if (done || is_let_go()) return done;
-    if (pause == milliseconds(0)) {
+    if (done || is_let_go() || tries == kRestoreTries) return done;
+    if (tries == 1) {
       surroundings_.log->warning("the compute mode is not put back yet",
                                  {{"daemon", plan_.name}, {"problem", done.error().message}});
     }

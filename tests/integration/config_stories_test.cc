@@ -52,7 +52,8 @@ TEST_F(ConfigStory, AGpuIsNotGivenWholeWhileReplicasOfBeforeAreHeld) {
   make_node("t4-quad");
   start_kubelet({.pod_resources_directory = path("pods")});
   write("config.yaml", replicas(2));
-  const std::vector<std::string> flags{"--config-file=" + path("config.yaml"),
+  const std::vector<std::string> flags{"--fail-on-init-error=false",
+                                       "--config-file=" + path("config.yaml"),
                                        "--pod-resources-socket=" + kubelet_->pod_resources_path()};
   start_agent(flags);
   expect_allocatable(kGpu, 8);
@@ -63,6 +64,13 @@ TEST_F(ConfigStory, AGpuIsNotGivenWholeWhileReplicasOfBeforeAreHeld) {
   // Nor by an agent that comes with the new configuration.
   stop_agent();
   start_agent(flags);
+  expect_allocatable(kGpu, 3);
+  // Nor by one that sees the GPUs later.
+  stop_agent();
+  happens(sim::unload_driver());
+  start_agent(flags);
+  expect_log("driver is not loaded");
+  happens(sim::load_driver());
   expect_allocatable(kGpu, 3);
   EXPECT_TRUE(admit("three", {{kGpu, 3}}).admitted);
   EXPECT_FALSE(admit("fourth", {{kGpu, 1}}).admitted);

@@ -36,7 +36,6 @@ TEST(MpsSupervisor, AdoptsADaemonThatOutlivedTheAgent) {
 TEST(MpsSupervisor, AdoptsADaemonThatAnswersTheSecondTime) {
   for (const char* trouble : {"mute", "refuse"}) {
     MpsNode node;
-    node.timings.answer = std::chrono::milliseconds(300);
     node.start_agent().set_plan(node.plan({kGpuA}));
     node.await_state(kGpuA, MpsState::kReady);
     const int daemon = node.status(kGpuA).pid;

@@ -229,6 +229,30 @@ TEST(MpsDaemon, SetsTheComputeModeOnlyWhereAsked) {
               ElementsAre(std::string(kGpuA) + " exclusive", std::string(kGpuA) + " default"));
 }
 
+// As while the driver's package is replaced.
+TEST(MpsDaemon, WhoseProgramsAreAwayIsNotEnded) {
+  MpsNode node;
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  const int first = node.status(kGpuA).pid;
+  const std::string control = node.root() + "/usr/bin/nvidia-cuda-mps-control";
+  std::filesystem::rename(control, control + ".away");
+  const auto troubles = [&] {
+    const std::string log = node.log_text();
+    int count = 0;
+    for (auto at = log.find("may be in trouble"); at != std::string::npos;
+         at = log.find("may be in trouble", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  await_condition([&] { return troubles() > 2; }, "several questions in vain");
+  std::filesystem::rename(control + ".away", control);
+  node.await_state(kGpuA, MpsState::kReady);
+  EXPECT_EQ(node.status(kGpuA).pid, first);
+  EXPECT_EQ(node.status(kGpuA).restarts, 0U);
+}
+
 TEST(MpsDaemon, PutsTheComputeModeBackUntilItIsDone) {
   MpsNode node;
   auto failures = std::make_shared<std::atomic<int>>(0);
