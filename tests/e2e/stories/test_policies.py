@@ -240,6 +240,7 @@ class OneLedger(Policies):
         self.until_offered(4)
         held = self.run_pod("units", 4, MEMORY).reachable_minors()
         agent.kill()
+        self.until_offered(0, GPU, capacity=4)  # and not what was offered before
         agent.start()
         self.until_offered(3, GPU, capacity=4)
         rest = self.run_pod("rest", 3).reachable_minors()
@@ -247,11 +248,13 @@ class OneLedger(Policies):
 
     def test_the_ledger_outlives_a_kubelet(self):
         self.gpus("t4-quad")
-        self.policy_agent(whole(), memory())
+        agent = self.policy_agent(whole(), memory())
         self.until_offered(4)
         held = self.run_pod("units", 4, MEMORY).reachable_minors()
         self.cluster.kill("kubelet")
+        agent.until_it_misses_the_kubelet()
         self.cluster.start("kubelet")
+        until(lambda: agent.resource(GPU)["kubelet"]["registered"], "the registration with the next kubelet", 30)
         self.until_offered(3, GPU, capacity=4)
         rest = self.run_pod("rest", 3).reachable_minors()
         self.assertEqual(sorted(held + rest), [0, 1, 2, 3])
