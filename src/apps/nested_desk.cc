@@ -24,11 +24,11 @@ NestedDesk::NestedDesk(const Settings& settings, std::function<void()> issued, L
     : log_(log),
       checkpoint_(settings.kubelet.checkpoint),
       handed_off_(settings.nested.directory, log, std::move(issued)) {
-  if (settings.nested.guest) reader_.emplace(settings.nested);
+  if (settings.nested.guest) reader_.emplace(settings.nested, steady_clock::now());
   handed_off_.recall(steady_clock::now());
 }
 
-bool NestedDesk::look() { return reader_ && reader_->look(); }
+bool NestedDesk::look() { return reader_ && reader_->look(steady_clock::now()); }
 
 GuestInventory NestedDesk::granted(const Inventory& inventory) const {
   if (!reader_) return {.inventory = inventory};
@@ -76,7 +76,7 @@ void NestedDesk::tidy() {
 }
 
 std::optional<milliseconds> NestedDesk::due() const {
-  std::optional<milliseconds> due = reader_ ? reader_->due() : std::nullopt;
+  std::optional<milliseconds> due = reader_ ? reader_->due(steady_clock::now()) : std::nullopt;
   if (is_waiting_) due = std::min(due.value_or(kTidyPause), kTidyPause);
   return due;
 }

@@ -14,7 +14,6 @@ namespace tranche {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 // A node has a few dozen devices; what is larger is not a list of them.
 constexpr std::size_t kLargestFile = 1U << 20U;
@@ -99,11 +98,14 @@ Result<HostGrant> read_host_grant(const NestedOptions& options) {
   return found;
 }
 
-HostGrantReader::HostGrantReader(NestedOptions options) : options_(std::move(options)) { look(); }
+HostGrantReader::HostGrantReader(NestedOptions options, Clock::time_point now)
+    : options_(std::move(options)) {
+  look(now);
+}
 
-std::optional<milliseconds> HostGrantReader::due() const {
+std::optional<milliseconds> HostGrantReader::due(Clock::time_point now) const {
   if (!unsettled_) return is_watched_ ? std::nullopt : std::optional(kUnwatchedPause);
-  const auto left = unsettled_->until - steady_clock::now();
+  const auto left = unsettled_->until - now;
   return std::max(std::chrono::ceil<milliseconds>(left), milliseconds(0));
 }
 
@@ -120,12 +122,11 @@ void HostGrantReader::watch_all() {
 
 // The first list counts at once, since nobody has GPUs by it yet, and so does the
 // JSON, which comes by rename.
-bool HostGrantReader::is_settled(const HostGrant& found) {
+bool HostGrantReader::is_settled(const HostGrant& found, Clock::time_point now) {
   if (!found.env || !grant_ || !grant_->env || *found.env == *grant_->env) {
     unsettled_.reset();
     return true;
   }
-  const steady_clock::time_point now = steady_clock::now();
   if (!unsettled_ || unsettled_->list != *found.env) {
     unsettled_ = {*found.env, now + (*found.env == GpuEnv{} ? kEmptyPatience : kWritePatience)};
   }
@@ -134,7 +135,7 @@ bool HostGrantReader::is_settled(const HostGrant& found) {
   return true;
 }
 
-bool HostGrantReader::look() {
+bool HostGrantReader::look(Clock::time_point now) {
   // Watched before it is read: what changes in between is told of.
   watch_all();
   watch_.drain();
@@ -148,7 +149,7 @@ bool HostGrantReader::look() {
     // A list says less than the JSON did, such as nothing of parts.
     problem =
         "there is no " + std::string(kGrantFile) + " below " + options_.host_grants + " any more";
-  } else if (is_settled(*found)) {
+  } else if (is_settled(*found, now)) {
     is_new = grant_ != *found;
     grant_ = *std::move(found);
   }

@@ -19,15 +19,17 @@ namespace tranche {
 
 class HostGrantReader {
  public:
-  explicit HostGrantReader(NestedOptions options);
+  using Clock = std::chrono::steady_clock;
+
+  HostGrantReader(NestedOptions options, Clock::time_point now);
 
   // Readable when a look is worth it.
   int fd() const { return watch_.fd(); }
   // A look is due by then, whatever fd() says.
-  std::optional<std::chrono::milliseconds> due() const;
+  std::optional<std::chrono::milliseconds> due(Clock::time_point now) const;
 
   // Reads what is there now. True: grant() or problem() changed.
-  bool look();
+  bool look(Clock::time_point now);
 
   // Null: there has not been one yet.
   const HostGrant* grant() const { return grant_ ? &*grant_ : nullptr; }
@@ -38,11 +40,11 @@ class HostGrantReader {
   // Another list than the one that counts, as it was found first.
   struct Unsettled {
     GpuEnv list;
-    std::chrono::steady_clock::time_point until;
+    Clock::time_point until;
   };
 
   void watch_all();
-  bool is_settled(const HostGrant& found);
+  bool is_settled(const HostGrant& found, Clock::time_point now);
 
   const NestedOptions options_;
   PathsWatch watch_;
