@@ -14,7 +14,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,6 +27,7 @@
 #include "apps/mps_desk.h"
 #include "apps/nested_desk.h"
 #include "apps/node_status.h"
+#include "apps/release.h"
 #include "apps/unit_memory.h"
 #include "apps/version.h"
 #include "base/files.h"
@@ -63,15 +63,6 @@ std::string utc_now() {
   return text.data();
 }
 
-std::set<std::string> uuids_of(const Inventory& inventory) {
-  std::set<std::string> uuids;
-  for (const Gpu& gpu : inventory.gpus) {
-    uuids.insert(gpu.uuid.text);
-    for (const MigDevice& mig : gpu.mig) uuids.insert(mig.uuid.text);
-  }
-  return uuids;
-}
-
 class Agent {
   using Clock = std::chrono::steady_clock;
 
@@ -91,6 +82,7 @@ class Agent {
                  }),
         config_watch_(settings_.config_file),
         announcements_(log),
+        units_(below(settings_.state_dir, "memory-units.json"), log),
         desk_(
             settings_.kubelet, [this] { news_.ring(); },
             [this] {
@@ -110,7 +102,6 @@ class Agent {
                    {{"reason", made.error().message}});
     }
     check_driver_folder();
-    circumstances_.kept_units = read_kept_units(units_file(), log_);
     if (!first_look()) return 1;
     publish_status();
     std::jthread scanning;  // before the host: a driver call may end while streams do
@@ -167,6 +158,7 @@ class Agent {
     circumstances_.enforcers = enforcers(inventory, settings_.grant, settings_.cdi.disabled_hooks);
     mps_.add_to(circumstances_.enforcers, settings_.mps);
     circumstances_.ledger = desk_.ledger();
+    circumstances_.kept_units = units_.kept();
   }
 
   void watch() {
@@ -222,7 +214,7 @@ class Agent {
     log_.configure(settings_.log_format, settings_.log_level);
     scanner_.set_options(settings_.health);
     ++facts_.agent.reloads_taken;
-    devices_composed_.clear();
+    is_reconfigured_ = true;
     facts_.agent.last_refusal.clear();
     log_.info("configuration taken up", {{"file", settings_.config_file}});
     check_driver_folder();
@@ -266,9 +258,8 @@ class Agent {
       announcements_.tell_grant(*grant, inventory);
     }
     look_around(inventory);
-    std::set<std::string> devices = uuids_of(inventory);
-    const bool is_new = devices != devices_composed_;
-    devices_composed_ = std::move(devices);
+    const bool is_new =
+        std::exchange(is_reconfigured_, false) || !has_same_devices(inventory, facts_.inventory);
     circumstances_.may_have_leftovers |= is_new;
     composition_ = compose(inventory, settings_, circumstances_);
     // Before anything is offered for the first time.
@@ -279,7 +270,7 @@ class Agent {
       composition_ = compose(inventory, settings_, circumstances_);
     }
     std::ranges::move(granted.notes, std::back_inserter(composition_.catalog.notes));
-    if (inventory.driver_trouble.empty()) keep_chosen_units();
+    if (inventory.driver_trouble.empty()) units_.learn(settings_.sharing, composition_.catalog);
     circumstances_.may_have_leftovers &= !circumstances_.ledger || composition_.has_leftovers;
     // The files of node pods go when the ledger's keeper has the kubelet say that they may.
     desk_.keep(composition_.wants_ledger || !nested_.handed_off().empty());
@@ -290,15 +281,6 @@ class Agent {
     }
     announcements_.tell(composition_, circumstances_.facts.cdi_problem);
     facts_.inventory = std::move(granted.inventory);
-  }
-
-  std::string units_file() const { return below(settings_.state_dir, "memory-units.json"); }
-
-  void keep_chosen_units() {
-    KeptUnits now =
-        units_to_keep(settings_.sharing, composition_.catalog, circumstances_.kept_units);
-    keep_units(units_file(), circumstances_.kept_units, now, log_);
-    circumstances_.kept_units = std::move(now);
   }
 
   void serve() {
@@ -347,34 +329,14 @@ class Agent {
 
   Result<std::string> release(const std::vector<std::string>& words) {
     const auto inventory = inventory_.get().value;
-    std::vector<GpuUuid> gpus;
-    for (const std::string& word : words) {
-      const auto named = std::ranges::find_if(inventory->gpus, [&](const Gpu& gpu) {
-        const auto pci = parse_pci_address(word);
-        return gpu.uuid.text == word || std::to_string(gpu.index) == word ||
-               (pci && gpu.pci == pci);
-      });
-      if (named == inventory->gpus.end()) {
-        return Error{ErrorCode::kInvalidArgument,
-                     "there is no GPU '" + word + "'; name it by uuid, index or PCI address"};
-      }
-      gpus.push_back(named->uuid);
-    }
-    const bool all = gpus.size() == inventory->gpus.size() || gpus.empty();
-    scanner_.release(std::move(gpus));
-    std::string answer =
-        "the driver will be let go of within a second; take it up again with 'resume'";
-    if (!(*status_.get().value)->mps.empty()) {
-      answer +=
-          "\nMPS daemons of this agent stay on their GPUs, for their clients; to reset such a GPU, "
-          "take MPS off it in the configuration first";
-    }
-    if (!all) {
-      answer += scanner_.follows_kernel_log()
-                    ? "\nthe other GPUs stay offered; only the kernel's log tells of them meanwhile"
-                    : "\nthe kernel's log cannot be read, so no GPU is healthy until then";
-    }
-    return answer;
+    Result<std::vector<GpuUuid>> gpus = gpus_named(words, *inventory);
+    if (!gpus) return gpus.error();
+    const ReleaseCircumstances circumstances{
+        .all_gpus = gpus->empty() || gpus->size() == inventory->gpus.size(),
+        .has_mps_daemons = !(*status_.get().value)->mps.empty(),
+        .follows_kernel_log = scanner_.follows_kernel_log()};
+    scanner_.release(*std::move(gpus));
+    return release_answer(circumstances);
   }
 
   const Sources sources_;
@@ -391,9 +353,10 @@ class Agent {
   ConfigWatch config_watch_;
   FactsReader facts_reader_;
   Announcements announcements_;
+  UnitMemory units_;
 
   Circumstances circumstances_;
-  std::set<std::string> devices_composed_;
+  bool is_reconfigured_ = false;  // since the last composition
   Composition composition_;
   // Before those whose threads use them.
   std::mutex host_mutex_;

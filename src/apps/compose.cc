@@ -91,7 +91,20 @@ void add_troubles(Catalog& catalog, const Settings& settings, const NodeFacts& f
   }
 }
 
+std::set<std::string> device_uuids(const Inventory& inventory) {
+  std::set<std::string> uuids;
+  for (const Gpu& gpu : inventory.gpus) {
+    uuids.insert(gpu.uuid.text);
+    for (const MigDevice& mig : gpu.mig) uuids.insert(mig.uuid.text);
+  }
+  return uuids;
+}
+
 }  // namespace
+
+bool has_same_devices(const Inventory& one, const Inventory& other) {
+  return device_uuids(one) == device_uuids(other);
+}
 
 Composition compose(const Inventory& inventory, const Settings& settings,
                     const Circumstances& circumstances) {

@@ -44,6 +44,9 @@ struct Circumstances {
   bool may_have_leftovers = false;
 };
 
+// Whether both have the same GPUs and MIG devices, however these are.
+bool has_same_devices(const Inventory& one, const Inventory& other);
+
 Composition compose(const Inventory& inventory, const Settings& settings,
                     const Circumstances& circumstances);
 

@@ -2,6 +2,7 @@
 #include "apps/unit_memory.h"
 
 #include <exception>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -9,12 +10,12 @@
 #include "base/json_field.h"
 
 namespace tranche {
-
 namespace {
 
 Result<KeptUnits> parse(const std::string& text) {
   try {
     const auto json = nlohmann::json::parse(text);
+    if (!json.is_object()) return Error{ErrorCode::kInvalidArgument, "it is not a JSON object"};
     KeptUnits kept;
     for (const auto& [resource, bytes] : json.items()) {
       kept[resource] = json_value<std::uint64_t>(bytes, "a unit");
@@ -25,9 +26,7 @@ Result<KeptUnits> parse(const std::string& text) {
   }
 }
 
-}  // namespace
-
-KeptUnits read_kept_units(const std::string& path, const Log& log) {
+KeptUnits read(const std::string& path, const Log& log) {
   const Result<std::string> text = read_file(path);
   if (!text && text.error().code == ErrorCode::kNotFound) return {};
   const Result<KeptUnits> kept = text ? parse(*text) : text.error();
@@ -37,19 +36,25 @@ KeptUnits read_kept_units(const std::string& path, const Log& log) {
   return {};
 }
 
-void keep_units(const std::string& path, const KeptUnits& before, const KeptUnits& now,
-                const Log& log) {
-  if (now == before) return;
+}  // namespace
+
+UnitMemory::UnitMemory(std::string path, const Log& log)
+    : path_(std::move(path)), log_(log), kept_(read(path_, log)) {}
+
+void UnitMemory::learn(const SharingPolicy& policy, const Catalog& catalog) {
+  KeptUnits now = units_to_keep(policy, catalog, kept_);
+  if (now == kept_) return;
   for (const auto& [resource, bytes] : now) {
-    const auto was = before.find(resource);
-    if (was == before.end() || was->second >= bytes) continue;
-    log.warning(
+    const auto was = kept_.find(resource);
+    if (was == kept_.end() || was->second >= bytes) continue;
+    log_.warning(
         "a unit of memory is larger than before, because a GPU is",
         {{"resource", resource}, {"before", unit_text(was->second)}, {"now", unit_text(bytes)}});
   }
-  if (Status kept = write_atomically(path, nlohmann::json(now).dump(2) + "\n"); !kept) {
-    log.warning("the units of memory that were chosen are not kept over a restart",
-                {{"reason", kept.error().message}});
+  kept_ = std::move(now);
+  if (Status written = write_atomically(path_, nlohmann::json(kept_).dump(2) + "\n"); !written) {
+    log_.warning("the units of memory that were chosen are not kept over a restart",
+                 {{"reason", written.error().message}});
   }
 }
 

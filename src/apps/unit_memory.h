@@ -11,10 +11,20 @@
 
 namespace tranche {
 
-KeptUnits read_kept_units(const std::string& path, const Log& log);
+class UnitMemory {
+ public:
+  // Reads what an earlier agent has chosen.
+  UnitMemory(std::string path, const Log& log);
 
-// Writes what is new, and says which units have grown.
-void keep_units(const std::string& path, const KeptUnits& before, const KeptUnits& now,
-                const Log& log);
+  const KeptUnits& kept() const { return kept_; }
+
+  // This is offered now: writes what is new, and says which units have grown.
+  void learn(const SharingPolicy& policy, const Catalog& catalog);
+
+ private:
+  const std::string path_;
+  const Log& log_;
+  KeptUnits kept_;
+};
 
 }  // namespace tranche

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/release.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu/testing/literals.h"
+
+namespace tranche {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+TEST(Release, TakesGpusByUuidIndexOrPciAddress) {
+  Inventory node = a_node(3);
+  node.gpus[2].pci = parse_pci_address("0000:3b:00.0");
+  EXPECT_THAT(*gpus_named({"GPU-1", "0", "0000:3b:00.0"}, node),
+              ElementsAre(GpuUuid("GPU-1"), GpuUuid("GPU-0"), GpuUuid("GPU-2")));
+  EXPECT_THAT(*gpus_named({}, node), IsEmpty());
+}
+
+TEST(Release, NamesTheWordThatIsNoGpu) {
+  EXPECT_THAT(gpus_named({"0", "7"}, a_node(3)).error().message, HasSubstr("no GPU '7'"));
+}
+
+TEST(Release, SaysWhatBecomesOfTheOtherGpus) {
+  EXPECT_THAT(release_answer({}), AllOf(HasSubstr("'resume'"), Not(HasSubstr("other GPUs"))));
+  EXPECT_THAT(release_answer({.all_gpus = false, .follows_kernel_log = true}),
+              HasSubstr("the other GPUs stay offered"));
+  EXPECT_THAT(release_answer({.all_gpus = false}), HasSubstr("no GPU is healthy until then"));
+}
+
+TEST(Release, SaysThatMpsDaemonsStay) {
+  EXPECT_THAT(release_answer({.has_mps_daemons = true}), HasSubstr("MPS daemons"));
+  EXPECT_THAT(release_answer({}), Not(HasSubstr("MPS")));
+}
+
+}  // namespace
+}  // namespace tranche

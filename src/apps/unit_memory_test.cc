@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/unit_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/testing/temp_dir.h"
+#include "gpu/testing/literals.h"
+#include "sharing/offer.h"
+
+namespace tranche {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::uint64_t kMiB = 1ULL << 20;
+
+class UnitMemoryTest : public testing::Test {
+ protected:
+  static SharingPolicy by_memory() {
+    ResourcePolicy row{.resource = ResourceName("a.b/memory")};
+    row.terms.form = ShareForm::kMemory;
+    return {.policies = {row}};
+  }
+  static Catalog offered_by(std::uint64_t gpu_bytes) {
+    Inventory node = a_node(1);
+    node.gpus[0].memory_bytes = gpu_bytes;
+    return offer(node, by_memory());
+  }
+
+  TempDir dir_;
+  std::string path_ = dir_.path("units.json");
+  std::string said_;
+  Log log_{[this](std::string_view line) { said_ += line; }};
+};
+
+TEST_F(UnitMemoryTest, OutlivesTheAgent) {
+  UnitMemory(path_, log_).learn(by_memory(), offered_by(143771 * kMiB));
+  EXPECT_EQ(UnitMemory(path_, log_).kept(), (KeptUnits{{"a.b/memory", 64 * kMiB}}));
+  EXPECT_EQ(said_, "");
+}
+
+TEST_F(UnitMemoryTest, SaysThatAUnitHasGrown) {
+  UnitMemory memory(path_, log_);
+  memory.learn(by_memory(), offered_by(4096 * kMiB));
+  memory.learn(by_memory(), offered_by(143771 * kMiB));
+  EXPECT_THAT(said_, HasSubstr("larger than before"));
+  EXPECT_THAT(said_, HasSubstr("before=1MiB now=64MiB"));
+}
+
+TEST_F(UnitMemoryTest, SaysWhatItCannotReadAndGoesOn) {
+  for (const char* text : {"{", "[1]", R"({"a.b/memory": -1})", R"({"a.b/memory": 1e30})"}) {
+    said_.clear();
+    std::ofstream(path_) << text;
+    EXPECT_THAT(UnitMemory(path_, log_).kept(), IsEmpty()) << text;
+    EXPECT_THAT(said_, HasSubstr("units.json")) << text;
+  }
+}
+
+TEST_F(UnitMemoryTest, SaysThatItCannotBeWrittenAndGoesOn) {
+  UnitMemory memory(dir_.path("nowhere/units.json"), log_);
+  memory.learn(by_memory(), offered_by(4096 * kMiB));
+  EXPECT_THAT(said_, HasSubstr("not kept over a restart"));
+  EXPECT_EQ(memory.kept(), (KeptUnits{{"a.b/memory", kMiB}}));
+}
+
+}  // namespace
+}  // namespace tranche
