@@ -9,6 +9,7 @@
 
 #include "mps/client_view.h"
 #include "mps/control_client.h"
+#include "mps/questions.h"
 
 namespace tranche {
 namespace {
@@ -51,7 +52,7 @@ MpsDaemonStatus MpsDaemon::status() const {
   return status_;
 }
 
-void MpsDaemon::set_limits(std::vector<std::optional<std::uint64_t>> limits) {
+void MpsDaemon::set_limits(MemoryLimits limits) {
   {
     const std::lock_guard lock(mutex_);
     status_.plan.limits = std::move(limits);
@@ -221,21 +222,11 @@ Error MpsDaemon::ended_error() const {
 }
 
 Status MpsDaemon::apply_limits() {
-  const std::vector<std::optional<std::uint64_t>> wanted = status().plan.limits;
+  const MemoryLimits wanted = status().plan.limits;
   if (wanted == applied_) return Done{};
-  const Result<std::string> servers = ask("get_server_list");
-  if (!servers) return servers.error();
-  for (unsigned ordinal = 0; ordinal < wanted.size(); ++ordinal) {
-    // The servers to come first: one that starts in between is among those
-    // that take the default.
-    if (auto set = ask(set_default_limit(ordinal, wanted[ordinal])); !set) return set.error();
-    const std::optional<std::uint64_t> limit = wanted[ordinal];
-    if (!limit) continue;
-    for (const int server : parse_pids(*servers)) {
-      if (auto set = ask(set_server_limit(server, ordinal, *limit)); !set) {
-        return set.error();
-      }
-    }
+  if (Status given = give_limits([this](const std::string& it) { return ask(it); }, wanted);
+      !given) {
+    return given;
   }
   applied_ = wanted;
   return Done{};
@@ -282,24 +273,11 @@ Status MpsDaemon::check_again(const Error& first) {
 }
 
 Status MpsDaemon::look() {
-  const Result<std::string> list = ask("get_server_list");
-  if (!list) return list.error();
-  const std::vector<int> servers = parse_pids(*list);
-  unsigned clients = 0;
-  for (const int server : servers) {
-    const std::string number = std::to_string(server);
-    const Result<std::string> state = ask("get_server_status " + number);
-    if (!state) return state.error();
-    if (std::string problem = server_problem(server, *state); !problem.empty()) {
-      return trouble(std::move(problem));
-    }
-    const Result<std::string> list_of_clients = ask("get_client_list " + number);
-    if (!list_of_clients) return list_of_clients.error();
-    clients += static_cast<unsigned>(parse_pids(*list_of_clients).size());
-  }
+  const auto seen = look_at_servers([this](const std::string& it) { return ask(it); });
+  if (!seen) return seen.error();
   change_status([&](MpsDaemonStatus& status) {
-    status.server_pid = servers.empty() ? std::nullopt : std::optional(servers.front());
-    status.clients = clients;
+    status.server_pid = seen->servers.empty() ? std::nullopt : std::optional(seen->servers.front());
+    status.clients = seen->clients;
   });
   return Done{};
 }

@@ -52,7 +52,7 @@ class MpsDaemon {
 
   MpsDaemonStatus status() const;
   // New limits for clients to come; in force within moments.
-  void set_limits(std::vector<std::optional<std::uint64_t>> limits);
+  void set_limits(MemoryLimits limits);
   // Lets no more clients in, ends the daemon and removes what is left of it.
   // status() says kStopped when that is done.
   void drain();
@@ -111,7 +111,7 @@ class MpsDaemon {
   DriverPrograms programs_;
   Process process_;
   std::optional<DaemonOutput> output_;
-  std::vector<std::optional<std::uint64_t>> applied_;
+  MemoryLimits applied_;
   bool no_library_told_ = false;
 
   std::jthread thread_;  // last: it uses all of the above

@@ -16,16 +16,19 @@
 
 namespace tranche {
 
+// Of the devices, by ordinal; empty: none.
+using MemoryLimits = std::vector<std::optional<std::uint64_t>>;
+
 // A control daemon of ours.
 struct MpsDaemonPlan {
   std::string name;    // of its folder: the device's uuid, or "node"
   std::string folder;  // <directory>/<name>
-  // What it serves. The place in the list is the ordinal that daemon and
-  // clients call the device by.
+  // What it serves. The place in the list is the ordinal that the daemon calls the
+  // device by; a client counts those that it sees.
   std::vector<std::string> devices;
   // The most that a client without a limit of its own may take of each device;
   // empty where the device's size is not known.
-  std::vector<std::optional<std::uint64_t>> limits;
+  MemoryLimits limits;
   // What servers give a client that asks for nothing less; empty: everything.
   std::string thread_percentage;
   // Nobody but the daemon may use the devices.

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mps/questions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tranche {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kGiB = 1ULL << 30;
+
+// Answers as it is told to, else with nothing, and remembers what it was asked.
+struct Daemon {
+  std::map<std::string, std::string> answers;
+  std::string mute_at;  // a question that gets no answer
+  std::vector<std::string> asked;
+
+  Ask ask() {
+    return [this](const std::string& question) -> Result<std::string> {
+      asked.push_back(question);
+      if (question == mute_at) return Error{ErrorCode::kUnavailable, "it does not answer"};
+      return answers[question];
+    };
+  }
+};
+
+TEST(MpsLimits, AreGivenToServersToComeBeforeThoseThatRun) {
+  Daemon daemon{.answers = {{"get_server_list", "7\n9\n"}}};
+  ASSERT_TRUE(give_limits(daemon.ask(), {20 * kGiB}));
+  EXPECT_THAT(daemon.asked,
+              ElementsAre("get_server_list", HasSubstr("set_default_device_pinned_mem_limit 0"),
+                          HasSubstr(" 7 0 "), HasSubstr(" 9 0 ")));
+}
+
+TEST(MpsLimits, ThatAreTakenBackAreSoForServersToCome) {
+  Daemon daemon{.answers = {{"get_server_list", "7\n"}}};
+  ASSERT_TRUE(give_limits(daemon.ask(), {std::nullopt}));
+  EXPECT_EQ(daemon.asked.size(), 2U);
+}
+
+TEST(MpsLimits, AreNotGivenWhereAnAnswerIsMissing) {
+  Daemon daemon{.mute_at = "get_server_list"};
+  EXPECT_FALSE(give_limits(daemon.ask(), {kGiB}));
+  EXPECT_EQ(daemon.asked.size(), 1U);
+}
+
+TEST(MpsServers, AreCountedWithTheirClients) {
+  Daemon daemon{.answers = {{"get_server_list", "7\n9\n"},
+                            {"get_server_status 7", "ACTIVE\n"},
+                            {"get_server_status 9", "ACTIVE\n"},
+                            {"get_client_list 7", "100\n101\n"},
+                            {"get_client_list 9", "102\n"}}};
+  const auto seen = look_at_servers(daemon.ask());
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(*seen, (ServersSeen{.servers = {7, 9}, .clients = 3}));
+}
+
+TEST(MpsServers, ThatAreInFaultAreAnError) {
+  Daemon daemon{.answers = {{"get_server_list", "7\n"}, {"get_server_status 7", "FAULT\n"}}};
+  EXPECT_THAT(look_at_servers(daemon.ask()).error().message, HasSubstr("FAULT"));
+}
+
+TEST(MpsServers, AreNotKnownWhereAnAnswerIsMissing) {
+  Daemon daemon{.answers = {{"get_server_list", "7\n"}, {"get_server_status 7", "ACTIVE\n"}},
+                .mute_at = "get_client_list 7"};
+  EXPECT_THAT(look_at_servers(daemon.ask()).error().message, HasSubstr("does not answer"));
+}
+
+}  // namespace
+}  // namespace tranche
