@@ -90,7 +90,7 @@ manifests:
 lint-sources:
 	@tools/install-deps lint
 	@tools/check_layers.py src
-	@git ls-files '*.cc' '*.h' | xargs clang-format-19 --dry-run -Werror
+	@git ls-files -co --exclude-standard --deduplicate '*.cc' '*.h' | xargs clang-format-19 --dry-run -Werror
 	@echo 'format: ok'
 
 lint: lint-sources
@@ -106,7 +106,7 @@ analyze:
 
 format:
 	@tools/install-deps lint
-	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
+	@git ls-files -co --exclude-standard --deduplicate '*.cc' '*.h' | xargs clang-format-19 -i
 
 tsan:
 	$(call compile,tsan,tranche_tests)
