@@ -179,9 +179,15 @@ bool MpsDaemon::adopt() {
 }
 
 bool MpsDaemon::may_be_asked_again(const Error& first) {
+  const MpsDaemonStatus before = status();
   set_state(MpsState::kTrouble, first.message);
-  surroundings_.log->warning("mps daemon may be in trouble",
-                             {{"daemon", plan_.name}, {"problem", first.message}});
+  // Told once: it may last, as while a driver's package is away.
+  const std::string_view what = "mps daemon may be in trouble";
+  if (before.state == MpsState::kTrouble && before.last_problem == first.message) {
+    surroundings_.log->debug(what, {{"daemon", plan_.name}, {"problem", first.message}});
+  } else {
+    surroundings_.log->warning(what, {{"daemon", plan_.name}, {"problem", first.message}});
+  }
   const Clock::time_point until = Clock::now() + timings_.least_backoff;
   for (Event event = Event::kWoken; event == Event::kWoken && wish() == Wish::kRun;) {
     event = wait_until(until);
@@ -250,7 +256,10 @@ Status MpsDaemon::watch() {
     // Without the driver's programs nobody can ask, and nothing is known to be wrong.
     const bool can_ask = fine || process_.has_ended() || find_programs(surroundings_.host);
     if (!fine && can_ask) return fine;
-    if (fine) set_state(MpsState::kReady);
+    if (fine && status().state != MpsState::kReady) {
+      surroundings_.log->info("mps daemon answers again", {{"daemon", plan_.name}});
+      set_state(MpsState::kReady);
+    }
     if (with_look) next_look = Clock::now() + timings_.look;
     if (with_canary) next_canary = Clock::now() + timings_.canary;
   }
@@ -267,9 +276,7 @@ Status MpsDaemon::check(bool with_look, bool with_canary) {
 
 Status MpsDaemon::check_again(const Error& first) {
   if (!may_be_asked_again(first) && process_.has_ended()) return ended_error();
-  Status second = check(true, true);
-  if (second && wish() == Wish::kRun) set_state(MpsState::kReady);
-  return second;
+  return check(true, true);
 }
 
 Status MpsDaemon::look() {

@@ -232,23 +232,25 @@ TEST(MpsDaemon, SetsTheComputeModeOnlyWhereAsked) {
 // As while the driver's package is replaced.
 TEST(MpsDaemon, WhoseProgramsAreAwayIsNotEnded) {
   MpsNode node;
+  node.log_everything();
   node.start_agent().set_plan(node.plan({kGpuA}));
   node.await_state(kGpuA, MpsState::kReady);
   const int first = node.status(kGpuA).pid;
   const std::string control = node.root() + "/usr/bin/nvidia-cuda-mps-control";
   std::filesystem::rename(control, control + ".away");
-  const auto troubles = [&] {
+  const auto told = [&](LogLevel level) {
+    const std::string line =
+        format_log_line(LogFormat::kText, level, "mps daemon may be in trouble", {});
     const std::string log = node.log_text();
     int count = 0;
-    for (auto at = log.find("may be in trouble"); at != std::string::npos;
-         at = log.find("may be in trouble", at + 1)) {
-      ++count;
-    }
+    for (auto at = log.find(line); at != std::string::npos; at = log.find(line, at + 1)) ++count;
     return count;
   };
-  await_condition([&] { return troubles() > 2; }, "several questions in vain");
+  await_condition([&] { return told(LogLevel::kDebug) > 2; }, "several questions in vain");
+  EXPECT_EQ(told(LogLevel::kWarning), 1);
   std::filesystem::rename(control + ".away", control);
   node.await_state(kGpuA, MpsState::kReady);
+  EXPECT_THAT(node.log_text(), HasSubstr("mps daemon answers again"));
   EXPECT_EQ(node.status(kGpuA).pid, first);
   EXPECT_EQ(node.status(kGpuA).restarts, 0U);
 }

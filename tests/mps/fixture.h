@@ -61,6 +61,7 @@ class MpsNode {
   UniqueFd connect_client(const std::string& uuid) const;
   std::vector<pid_t> processes(const std::string& uuid) const;
   std::string log_text() const;
+  void log_everything() { log_.configure(LogFormat::kText, LogLevel::kDebug); }
 
   MpsTimings timings;
   SetComputeMode set_compute_mode;
