@@ -156,7 +156,7 @@ class Agent {
     circumstances_.facts = facts_reader_.read(inventory, settings_);
     circumstances_.facts.mps = mps_.report().wirings;
     circumstances_.enforcers = enforcers(inventory, settings_.grant, settings_.cdi.disabled_hooks);
-    mps_.add_to(circumstances_.enforcers, settings_.mps);
+    mps_.add_to(circumstances_.enforcers, settings_.mps, inventory);
     circumstances_.ledger = desk_.ledger();
     circumstances_.kept_units = units_.kept();
   }
@@ -274,9 +274,7 @@ class Agent {
     circumstances_.may_have_leftovers &= !circumstances_.ledger || composition_.has_leftovers;
     // The files of node pods go when the ledger's keeper has the kubelet say that they may.
     desk_.keep(composition_.wants_ledger || !nested_.handed_off().empty());
-    // Neither a list that could not be read nor programs that are being replaced
-    // must end anybody's daemon.
-    if (inventory.driver_trouble.empty() && !composition_.waits_for_mps) {
+    if (composition_.leaves_mps_alone.empty()) {
       mps_.serve(composition_.catalog, settings_.mps, circumstances_.ledger.get());
     }
     announcements_.tell(composition_, circumstances_.facts.cdi_problem);

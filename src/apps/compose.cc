@@ -91,6 +91,20 @@ void add_troubles(Catalog& catalog, const Settings& settings, const NodeFacts& f
   }
 }
 
+// Neither a driver that could not be read, nor nodes that tell of no memory, nor
+// programs that are being replaced must end anybody's daemon.
+std::string why_mps_is_left_alone(const Inventory& inventory, const Settings& settings,
+                                  const Circumstances& circumstances, const Catalog& catalog) {
+  if (!inventory.driver_trouble.empty()) return inventory.driver_trouble;
+  const bool are_ours =
+      settings.mps.daemons == MpsDaemons::kPerGpu || settings.mps.daemons == MpsDaemons::kPerNode;
+  if (are_ours && inventory.driver == DriverKind::kDeviceNodes) {
+    return "only the GPUs' device nodes are known";
+  }
+  if (std::ranges::any_of(catalog.offers, may_use_mps)) return circumstances.enforcers.no_mps;
+  return "";
+}
+
 std::set<std::string> device_uuids(const Inventory& inventory) {
   std::set<std::string> uuids;
   for (const Gpu& gpu : inventory.gpus) {
@@ -113,8 +127,7 @@ Composition compose(const Inventory& inventory, const Settings& settings,
       .catalog = offer(inventory, with_kept_units(settings.sharing, circumstances.kept_units))};
   Catalog& catalog = composition.catalog;
   composition.oversized = oversized(catalog);
-  composition.waits_for_mps =
-      !circumstances.enforcers.no_mps.empty() && std::ranges::any_of(catalog.offers, may_use_mps);
+  composition.leaves_mps_alone = why_mps_is_left_alone(inventory, settings, circumstances, catalog);
   settle_enforcement(catalog, settings, circumstances.enforcers);
   add_troubles(catalog, settings, facts);
   for (std::string& warning : mps_warnings(catalog, inventory)) {

@@ -29,8 +29,9 @@ struct Composition {
   bool wants_ledger = false;  // and is better with it
   // Something is held of these devices that is not offered now.
   bool has_leftovers = false;
-  // Some of it may go through MPS, whose programs are not there.
-  bool waits_for_mps = false;
+  // Why nothing is to be made of what the catalog needs of MPS, and its daemons are
+  // to be left as they are; empty: it is all there is to know.
+  std::string leaves_mps_alone;
 };
 
 // What is known of the node beside its GPUs.

@@ -43,14 +43,20 @@ MpsDesk::MpsDesk(const Settings& settings, std::function<void()> changed, const 
   }
 }
 
-void MpsDesk::add_to(Enforcers& enforcers, const MpsOptions& options) const {
+void MpsDesk::add_to(Enforcers& enforcers, const MpsOptions& options,
+                     const Inventory& inventory) const {
   enforcers.mps_of_others = runs_elsewhere(options);
   if (runs_elsewhere(options)) {
     enforcers.no_exclusive = "the daemons are not ours; the compute mode is their keeper's";
     return;
   }
   const Result<DriverPrograms> programs = find_programs(host_);
-  if (!programs) enforcers.no_mps = programs.error().message;
+  if (!programs) {
+    enforcers.no_mps = programs.error().message;
+  } else if (inventory.driver == DriverKind::kDeviceNodes) {
+    enforcers.no_mps =
+        "the driver's library is not there, and device nodes tell too little of GPUs";
+  }
 }
 
 void MpsDesk::serve(const Catalog& catalog, const MpsOptions& options, const Ledger* ledger) {

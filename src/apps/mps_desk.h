@@ -27,7 +27,7 @@ class MpsDesk {
   MpsDesk(const Settings& settings, std::function<void()> changed, const Log& log);
 
   // What there is of MPS here, added to what holds containers to their shares.
-  void add_to(Enforcers& enforcers, const MpsOptions& options) const;
+  void add_to(Enforcers& enforcers, const MpsOptions& options, const Inventory& inventory) const;
 
   // Has the daemons run that the catalog needs. `ledger` null: nobody knows who
   // holds what, and daemons limit nobody below a whole device.

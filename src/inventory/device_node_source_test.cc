@@ -101,5 +101,34 @@ TEST_F(DeviceNodes, DoNotSpeakForALibraryThatIsThereAndFails) {
   EXPECT_EQ(opened.error().message, "Driver/library version mismatch");
 }
 
+TEST_F(DeviceNodes, DoNotSpeakForALibraryThatIsAwayForAWhile) {
+  put("/dev/nvidia0", "");
+  LateLibrary library;
+  library.problem_.reset();
+  FallbackSource source(library, source_);
+  ASSERT_TRUE(source.open());
+  library.problem_ = Error{ErrorCode::kNotFound, "no library"};
+  const Status opened = source.open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().message, "no library");
+  EXPECT_FALSE(source.read({}));
+  library.problem_.reset();
+  ASSERT_TRUE(source.open());
+  EXPECT_EQ(source.read({})->kind, DriverKind::kNvml);
+}
+
+TEST_F(DeviceNodes, DoNotGoOnSpeakingWhenALibraryComesThatFails) {
+  put("/dev/nvidia0", "");
+  LateLibrary library;
+  FallbackSource source(library, source_);
+  ASSERT_TRUE(source.open());
+  library.problem_ = Error{ErrorCode::kUnavailable, "Driver/library version mismatch"};
+  Result<DriverReading> reading = source.read({});
+  for (int i = 0; i < 20 && reading; ++i) reading = source.read({});
+  ASSERT_FALSE(reading);
+  EXPECT_EQ(reading.error().message, "Driver/library version mismatch");
+  EXPECT_FALSE(source.read({}));
+}
+
 }  // namespace
 }  // namespace tranche

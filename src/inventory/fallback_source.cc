@@ -12,17 +12,28 @@ constexpr unsigned kReadsBetweenLooks = 6;
 Status FallbackSource::open() {
   close();
   reads_since_look_ = 0;
-  Status opened = preferred_.open();
-  if (opened) {
-    open_ = &preferred_;
-    return opened;
-  }
-  // Only a library that is not there lets the nodes speak: one that is there
-  // and fails knows better than they do that something is wrong.
-  if (opened.error().code != ErrorCode::kNotFound) return opened;
+  Status opened = open_preferred();
+  if (opened || !lets_nodes_speak(opened.error())) return opened;
   if (!fallback_.open()) return opened;
   open_ = &fallback_;
   return Done{};
+}
+
+Status FallbackSource::open_preferred() {
+  Status opened = preferred_.open();
+  if (opened) {
+    open_ = &preferred_;
+    was_preferred_ = true;
+  }
+  return opened;
+}
+
+// Only a library that was never there does: one that is there and fails knows
+// better than the nodes that something is wrong, and so does one that is away, as
+// while a driver is replaced. What it said of sizes and slices is still true, and
+// nodes say nothing of either.
+bool FallbackSource::lets_nodes_speak(const Error& why) const {
+  return why.code == ErrorCode::kNotFound && !was_preferred_;
 }
 
 void FallbackSource::close() {
@@ -34,9 +45,11 @@ Result<DriverReading> FallbackSource::read(const ReadWish& wish) {
   if (open_ == nullptr) return Error{ErrorCode::kUnavailable, "the driver is not open"};
   if (open_ == &fallback_ && ++reads_since_look_ >= kReadsBetweenLooks) {
     reads_since_look_ = 0;
-    if (preferred_.open()) {
-      fallback_.close();
-      open_ = &preferred_;
+    const Status opened = open_preferred();
+    if (opened || !lets_nodes_speak(opened.error())) fallback_.close();
+    if (!opened && !lets_nodes_speak(opened.error())) {
+      open_ = nullptr;
+      return opened.error();
     }
   }
   return open_->read(wish);

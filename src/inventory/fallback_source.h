@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads GPUs from the driver's library where there is one, else from the device
-// nodes; and goes over to the library as soon as it appears.
+// nodes; and goes over to the library as soon as it appears, for good.
 #pragma once
 
 #include "inventory/gpu_source.h"
@@ -20,9 +20,13 @@ class FallbackSource final : public GpuSource {
   Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) override;
 
  private:
+  Status open_preferred();
+  bool lets_nodes_speak(const Error& why) const;
+
   GpuSource& preferred_;
   GpuSource& fallback_;
   GpuSource* open_ = nullptr;
+  bool was_preferred_ = false;  // at any time
   unsigned reads_since_look_ = 0;
 };
 
