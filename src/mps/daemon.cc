@@ -253,9 +253,10 @@ Status MpsDaemon::watch() {
     const bool with_look = with_canary || Clock::now() >= next_look;
     Status fine = check(with_look, with_canary);
     if (!fine && !process_.has_ended()) fine = check_again(fine.error());
+    // What a question in vain says is not why.
+    if (!fine && process_.has_ended()) return ended_error();
     // Without the driver's programs nobody can ask, and nothing is known to be wrong.
-    const bool can_ask = fine || process_.has_ended() || find_programs(surroundings_.host);
-    if (!fine && can_ask) return fine;
+    if (!fine && find_programs(surroundings_.host)) return fine;
     if (fine && status().state != MpsState::kReady) {
       surroundings_.log->info("mps daemon answers again", {{"daemon", plan_.name}});
       set_state(MpsState::kReady);
@@ -275,7 +276,7 @@ Status MpsDaemon::check(bool with_look, bool with_canary) {
 }
 
 Status MpsDaemon::check_again(const Error& first) {
-  if (!may_be_asked_again(first) && process_.has_ended()) return ended_error();
+  if (!may_be_asked_again(first)) return first;
   return check(true, true);
 }
 

@@ -10,8 +10,10 @@
 namespace tranche {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 TEST(MpsSupervisor, AdoptsADaemonThatOutlivedTheAgent) {
   MpsNode node;
@@ -42,7 +44,7 @@ TEST(MpsSupervisor, AdoptsADaemonThatAnswersTheSecondTime) {
     node.end_agent();
     node.behave(kGpuA, trouble);
     node.timings.answer = std::chrono::seconds(2);
-    node.timings.least_backoff = std::chrono::seconds(2);
+    node.timings.least_backoff = std::chrono::seconds(5);
     node.start_agent().set_plan(node.plan({kGpuA}));
     node.await_state(kGpuA, MpsState::kTrouble);
     node.behave(kGpuA, "");
@@ -94,7 +96,7 @@ TEST(MpsSupervisor, TakesOverAFolderThatAKilledDaemonLeft) {
   EXPECT_NE(node.status(kGpuA).pid, daemon);
   EXPECT_FALSE(node.status(kGpuA).adopted);
   // The server that the dead one left is gone.
-  EXPECT_EQ(node.processes(kGpuA).size(), 2U);
+  EXPECT_THAT(node.processes(kGpuA), Not(Contains(server)));
   EXPECT_NE(node.status(kGpuA).server_pid, server);
 }
 
