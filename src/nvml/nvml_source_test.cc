@@ -231,7 +231,7 @@ TEST_F(NvmlSourceOnAWorld, ReportsACallThatGoesOnFailing) {
 }
 
 TEST_F(NvmlSourceOnAWorld, GoesOnReadingTheOthersWhileOneHangs) {
-  patience_ = milliseconds(200);
+  patience_ = milliseconds(1'000);
   open("hgx-h200");
   const DriverReading before = read();
   apply(sim::block_call("nvmlDeviceGetUUID", sim::GpuRef(6U)));

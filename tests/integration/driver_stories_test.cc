@@ -29,7 +29,8 @@ TEST_F(DriverStory, EveryGpuOfANodeIsRegisteredAndGranted) {
 }
 
 TEST_F(DriverStory, AnApplicationFaultIsClearedByPassingProbes) {
-  begin("hgx-h200");
+  // Long enough for a busy machine to see it between two probes.
+  begin("hgx-h200", {"--health-check-interval=3s"});
   expect_allocatable(kGpu, 8);
   happens(sim::raise_xid(3, {.number = 94}));
   expect_allocatable(kGpu, 7);
@@ -204,8 +205,9 @@ TEST_F(DriverStory, ACallThatFailsOnceChangesNothing) {
   begin("hgx-h200");
   expect_allocatable(kGpu, 8);
   happens(sim::fail_call({.call = "nvmlDeviceGetUUID", .code = abi::kUnknown, .times = 1}));
-  happens(sim::raise_xid(7, {.number = 94}));  // so that we know the driver was read since
+  happens(sim::raise_xid(7, {.number = 48}));  // so that we know the driver was read since
   expect_allocatable(kGpu, 7);
+  happens(sim::reset(7));
   expect_allocatable(kGpu, 8);
   EXPECT_THAT(agent_->output(), testing::Not(HasSubstr("nvmlDeviceGetUUID")));
 }
@@ -302,6 +304,21 @@ TEST_F(DriverStory, GpusAreFoundByTheirNodesWhereThereIsNoLibrary) {
   EXPECT_THAT(response.devices, testing::Not(testing::IsEmpty()));
   happens(sim::raise_xid(1, {.number = 62, .route = sim::Xid::Route::kLog}));
   expect_allocatable(kGpu, 7);
+}
+
+// As while a driver's container is replaced: nodes that are left say nothing of health.
+TEST_F(DriverStory, ALibraryThatIsAwayForAWhileIsNoReasonToBelieveInNodes) {
+  begin("l4-pcie");
+  expect_allocatable(kGpu, 8);
+  const std::string library = node_->driver_library();
+  std::filesystem::rename(library, library + ".away");
+  EXPECT_EQ(command({"release"}).exit_code, 0);
+  expect_allocatable(kGpu, 0);
+  EXPECT_EQ(command({"resume"}).exit_code, 0);
+  expect_log("driver cannot be read.*libnvidia-ml");
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 0);
+  std::filesystem::rename(library + ".away", library);
+  expect_allocatable(kGpu, 8);
 }
 
 TEST_F(DriverStory, ADriverOfTheR470BranchIsServed) {

@@ -196,12 +196,12 @@ TEST_F(KubeletStory, AnUnchangedListIsNotSentAgain) {
   begin("hgx-h200", {"--health-check-interval=100ms"});
   expect_allocatable(kGpu, 8);
   // Two changes that we can wait for, with many looks at the driver between.
-  happens(sim::raise_xid(1, {.number = 94}));
-  expect_allocatable(kGpu, 7);
-  expect_allocatable(kGpu, 8);
-  happens(sim::raise_xid(2, {.number = 94}));
-  expect_allocatable(kGpu, 7);
-  expect_allocatable(kGpu, 8);
+  for (const unsigned gpu : {1U, 2U}) {
+    happens(sim::raise_xid(gpu, {.number = 48}));
+    expect_allocatable(kGpu, 7);
+    happens(sim::reset(gpu));
+    expect_allocatable(kGpu, 8);
+  }
   EXPECT_LE(count_events(EventKind::kListAndWatchReceived, kGpu), 5U);
 }
 
@@ -249,9 +249,10 @@ TEST_F(KubeletStory, TwoStreamsAtOnceBothGetEverything) {
   expect_allocatable(kGpu, 1);
   SecondStream second(agent_socket());
   const std::string id = second.next().at(0);
-  happens(sim::raise_xid(0, {.number = 94}));
+  happens(sim::raise_xid(0, {.number = 48}));
   expect_allocatable(kGpu, 0);
   EXPECT_THAT(second.next(), testing::ElementsAre(id + "!"));
+  happens(sim::reset(0));
   expect_allocatable(kGpu, 1);
   EXPECT_THAT(second.next(), testing::ElementsAre(id));
 }

@@ -127,7 +127,6 @@ TEST_F(Standin, DisconnectsTheNewClientWhenTheOldStreamEndsLate) {
 }
 
 TEST_F(Standin, OverlooksTheEndOfAStreamWhoseSuccessorFailedToRegister) {
-  options_.dial_patience = milliseconds(50);
   start();
   const auto plugin = registered("gpu.sock", 2);
   ScriptedPlugin failing(options_.directory, "failing.sock", {.on_options = [] {
