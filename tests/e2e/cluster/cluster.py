@@ -70,8 +70,9 @@ class Cluster:
 
     # Start and stop.
 
-    def up(self, kubelet_changes=None, default_runtime="runc"):
-        """From an empty state, or from that of a cluster that was taken down: a reboot."""
+    def up(self, kubelet_changes=None, default_runtime="runc", before_kubelet=None):
+        """From an empty state, or from that of a cluster that was taken down: a reboot. What is to
+        run before the kubelet does is begun by `before_kubelet`."""
         if self.pid():
             raise ClusterError(f"a cluster is running in {self.layout.state}; take it down first")
         self.programs = self.programs or built_programs()
@@ -81,7 +82,7 @@ class Cluster:
         images.make(self.layout, self.programs)
         self._start_node()
         try:
-            self.boot()
+            self.boot(before_kubelet)
         except ClusterError as error:
             raise ClusterError(f"{error}. The logs are in {self.layout.logs}") from error
         return self
@@ -97,7 +98,7 @@ class Cluster:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         until(self.pid, "the node's first process", 10)
 
-    def boot(self):
+    def boot(self, before_kubelet=None):
         """Starts all daemons of a node whose first process runs."""
         self.start("etcd")
         self.start("containerd")
@@ -108,6 +109,8 @@ class Cluster:
         for archive in sorted(self.layout.images.glob("*.tar")):
             self.import_image(archive)
         until(self.api_is_ready, "kube-apiserver")
+        if before_kubelet:
+            before_kubelet()
         began = time.time()
         for name in ("kubelet", "kube-controller-manager", "kube-scheduler"):
             self.start(name)

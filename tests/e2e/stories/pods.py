@@ -69,7 +69,7 @@ def parse_view(text):
     return view
 
 
-def container(name="main", limits=None, script="", stays=True, look="", **changes):
+def container(name="main", limits=None, script="", stays=True, look="", first="", **changes):
     """One that looks around, then runs `script`, and then stays or ends.
 
     `look` is what else it looks at; a line "told KEY VALUE" of it is in the view.
@@ -78,7 +78,7 @@ def container(name="main", limits=None, script="", stays=True, look="", **change
     tail = "\ntrap 'exit 0' TERM\nsleep 1000000 & wait" if stays else ""
     return {
         "name": name, "image": BUSYBOX_IMAGE,
-        "command": ["sh", "-c", LOOK_AROUND + look + "\n" + DONE + script + tail],
+        "command": ["sh", "-c", first + LOOK_AROUND + look + "\n" + DONE + script + tail],
         "resources": {"limits": {key: str(value) for key, value in (limits or {}).items()}},
         **changes,
     }
@@ -93,7 +93,7 @@ def pod_of(name, containers, **spec):
     }
 
 
-def pod(name, limits=None, script="", stays=True, look="", **spec):
+def pod(name, limits=None, script="", stays=True, look="", first="", **spec):
     """A pod of one container."""
-    main = container("main", limits, script, stays, look, **spec.pop("container", {}))
+    main = container("main", limits, script, stays, look, first, **spec.pop("container", {}))
     return pod_of(name, [main], **spec)

@@ -26,7 +26,7 @@ class HandedOff(Story):
         return agent
 
     def node_pod(self, name, count=1, **options):
-        return self.run_pod(name, count, look=TELL_FILES, **options)
+        return self.run_pod(name, count, first=TELL_FILES, **options)
 
     def files(self):
         return self.cluster.inside("ls", HANDED_OFF).stdout.split()
@@ -103,9 +103,12 @@ class HandedOff(Story):
 
         self.cluster.down()
         agent.process.wait(30)
-        self.cluster.up(self.kubelet_changes, self.default_runtime)
-        self.driver.mount()
-        agent.start()
+        # It is up before the kubelet: a pod whose plugin is not there when the kubelet first looks
+        # is refused for good, and its container is not started again.
+        def begin():
+            self.driver.mount()
+            agent.start()
+        self.cluster.up(self.kubelet_changes, self.default_runtime, before_kubelet=begin)
         self.until_offered(8)
         until(lambda: self.get("node")["status"]["containerStatuses"][0]["restartCount"] == 2, "a restart", 60)
         self.assertEqual(self.view("node").told["env"], granted)

@@ -32,8 +32,10 @@ class NestedByHelm(NestedStory):
 
     def tell_host(self, word):
         """What the inner agent cannot see by itself: the driver is the same for both."""
-        self.cluster.checked("kubectl", "exec", "--namespace=kube-system", self.agent_pod(), "--",
-                             "tranche-device-plugin", word)
+        # An agent that has just been started may not listen yet.
+        until(lambda: self.cluster.inside("kubectl", "exec", "--namespace=kube-system", self.agent_pod(), "--",
+                                          "tranche-device-plugin", word).returncode == 0,
+              f"an agent that takes '{word}'", 60)
 
     def test_both_agents_in_pods_by_the_chart(self):
         self.gpus("dgx-a100")
