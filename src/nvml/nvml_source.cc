@@ -150,7 +150,13 @@ Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadWish& wish) {
   std::vector<GpuQuestion> asked;
   for (unsigned index = 0; index < *gpus; ++index) {
     const Place& place = places_[index];
-    asked.push_back({index, place.gpu, events_, why_no_events_, place.is_registered, wish});
+    asked.push_back({.index = index,
+                     .known = place.gpu,
+                     .is_of_this_session = place.read_in == session_number_,
+                     .events = events_,
+                     .why_no_events = why_no_events_,
+                     .is_registered = place.is_registered,
+                     .wish = wish});
   }
   return asked;
 }
@@ -212,6 +218,7 @@ GpuReading NvmlSource::ask(const GpuQuestion& question) {
   if (answer->handle != nullptr) place.handle = answer->handle;
   place.is_registered = answer->is_registered;
   if (answer->reading.gpu) place.gpu = answer->reading.gpu;
+  if (!answer->reading.failure) place.read_in = session_number_;
   return answer->reading;
 }
 

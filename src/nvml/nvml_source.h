@@ -35,6 +35,7 @@ class NvmlSource final : public GpuSource {
   // What is known of the GPU at an index, in this session and before it.
   struct Place {
     std::optional<Gpu> gpu;
+    std::uint64_t read_in = 0;  // the session that it was last read in, in full
     abi::Device handle = nullptr;
     bool is_registered = false;
     StuckCall stuck;

@@ -230,6 +230,25 @@ TEST_F(NvmlSourceOnAWorld, ReportsACallThatGoesOnFailing) {
   EXPECT_THAT(failures(read()), IsEmpty());
 }
 
+TEST_F(NvmlSourceOnAWorld, AsksAgainForASizeThatItDidNotGet) {
+  open("hgx-h200");
+  apply(sim::fail_call(
+      {.call = "nvmlDeviceGetMemoryInfo", .code = abi::kUnknown, .times = 1, .gpu = 2U}));
+  EXPECT_EQ(read().gpus[2].gpu->memory_bytes, 0U);
+  EXPECT_EQ(read().gpus[2].gpu->memory_bytes, 143771ULL << 20);
+}
+
+TEST_F(NvmlSourceOnAWorld, LearnsInANewSessionWhichNodesAreWhose) {
+  open("hgx-h200");
+  EXPECT_EQ(read().gpus[2].gpu->minor, 2U);
+  apply(sim::all_of({sim::edit_gpu(2U, [](sim::Gpu& gpu) { gpu.minor = 3; }),
+                     sim::edit_gpu(3U, [](sim::Gpu& gpu) { gpu.minor = 2; })}));
+  ASSERT_TRUE(source_->open());
+  const DriverReading reading = read();
+  EXPECT_EQ(reading.gpus[2].gpu->minor, 3U);
+  EXPECT_EQ(reading.gpus[3].gpu->minor, 2U);
+}
+
 TEST_F(NvmlSourceOnAWorld, GoesOnReadingTheOthersWhileOneHangs) {
   patience_ = milliseconds(1'000);
   open("hgx-h200");

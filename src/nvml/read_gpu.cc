@@ -63,7 +63,9 @@ class Reader {
     if (question_.known && question_.known->uuid == gpu.uuid) {
       gpu = *question_.known;
       gpu.index = question_.index;
-      return true;
+      // The size can be missing for a moment: then it is asked for again.
+      if (gpu.memory_bytes == 0) read_memory(gpu);
+      return question_.is_of_this_session || read_place(gpu);
     }
     gpu.index = question_.index;
     return read_place(gpu) && read_kind(gpu);
@@ -106,13 +108,7 @@ class Reader {
       if (!optional_value("nvmlDeviceGetName", code, has_it)) return false;
       if (has_it) gpu.model = name.data();
     }
-    if (api_.memory_info != nullptr) {
-      abi::Memory memory{};
-      // Tolerated as NVIDIA's plugin does: parts with shared memory fail here.
-      if (api_.memory_info(answer_.handle, &memory) == abi::kSuccess) {
-        gpu.memory_bytes = memory.total;
-      }
-    }
+    read_memory(gpu);
     if (api_.compute_capability != nullptr) {
       int major = 0;
       int minor = 0;
@@ -122,6 +118,15 @@ class Reader {
       }
     }
     return true;
+  }
+
+  void read_memory(Gpu& gpu) {
+    if (api_.memory_info == nullptr) return;
+    abi::Memory memory{};
+    // Tolerated as NVIDIA's plugin does: parts with shared memory fail here.
+    if (api_.memory_info(answer_.handle, &memory) == abi::kSuccess) {
+      gpu.memory_bytes = memory.total;
+    }
   }
 
   bool read_slices(Gpu& gpu) {

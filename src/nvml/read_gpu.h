@@ -21,6 +21,8 @@ struct GpuQuestion {
   // Last time's answer: what never changes is not asked again while the uuid is
   // the same.
   std::optional<Gpu> known;
+  // It is of this session: between two, a GPU can get another device node.
+  bool is_of_this_session = false;
   // Where its events are to come from; null where there are none to be had, and
   // why, unless it is the library's age.
   std::shared_ptr<const EventSet> events;
