@@ -132,6 +132,7 @@ Status MpsDaemon::bring_up() {
   Result<DaemonOutput> output = DaemonOutput::open(plan_.folder + "/output");
   if (!output) return output.error();
   output_ = *std::move(output);
+  if (std::string stuck = stuck_.problem(); !stuck.empty()) return trouble(std::move(stuck));
   if (Status set = apply_compute_mode(plan_, surroundings_.set_compute_mode); !set) return set;
   if (Status up = start_or_adopt(); !up) return up;
   Status ready = make_ready();
@@ -310,6 +311,7 @@ Status MpsDaemon::try_client() {
 }
 
 CanaryVerdict MpsDaemon::run_canary() {
+  if (std::string stuck = stuck_.problem(); !stuck.empty()) return {.problem = std::move(stuck)};
   const std::string place = plan_.folder + "/canary";
   Result<DaemonOutput> said = DaemonOutput::open(place);
   if (!said) return {.problem = said.error().message};
@@ -329,7 +331,9 @@ CanaryVerdict MpsDaemon::run_canary() {
     canary->wait(kDying);
   }
   said->take_lines();
-  return judge_canary(canary->exit_code(), said->last_line());
+  CanaryVerdict verdict = judge_canary(canary->exit_code(), said->last_line());
+  if (!canary->has_ended()) stuck_.remember(*std::move(canary));
+  return verdict;
 }
 
 void MpsDaemon::stop_processes() {

@@ -25,6 +25,7 @@
 #include "mps/driver_programs.h"
 #include "mps/process.h"
 #include "mps/report.h"
+#include "mps/stuck_client.h"
 #include "mps/timings.h"
 
 namespace tranche {
@@ -112,6 +113,7 @@ class MpsDaemon {
   Process process_;
   std::optional<DaemonOutput> output_;
   MemoryLimits applied_;
+  StuckClient stuck_;
   bool no_library_told_ = false;
 
   std::jthread thread_;  // last: it uses all of the above
