@@ -7,6 +7,20 @@ namespace tranche {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+// It is halved each time.
+constexpr std::chrono::seconds kPatience{5};
+
+}  // namespace
+
+milliseconds least_quiet(milliseconds quiet, milliseconds put_off) {
+  for (auto left = put_off; left >= kPatience && quiet > milliseconds(0); left -= kPatience) {
+    quiet /= 2;
+  }
+  return quiet;
+}
+
 std::optional<milliseconds> CallGate::time_until_quiet(milliseconds quiet) const {
   const std::lock_guard lock(mutex_);
   if (open_ > 0) return std::nullopt;

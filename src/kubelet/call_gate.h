@@ -10,6 +10,10 @@
 // before GetPreferredAllocation until after Allocate, and from one container and
 // resource to the next, so the moment after a call counts, too.
 //
+// On a node that is never quiet, such as one that is sent pods which it refuses over
+// and over, a List that is put off is content with less and less quiet: a ledger
+// that is never read again would withhold what has long been given back.
+//
 // Nobody waits here: a call of the kubelet's is never kept for a List, which
 // leaves a List that has just begun when a call comes. That is a few milliseconds
 // every few seconds, and no plugin can close it.
@@ -22,6 +26,10 @@
 #include <optional>
 
 namespace tranche {
+
+// How long it must have been quiet for a List that has been put off for so long.
+std::chrono::milliseconds least_quiet(std::chrono::milliseconds quiet,
+                                      std::chrono::milliseconds put_off);
 
 class CallGate {
  public:

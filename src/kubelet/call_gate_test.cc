@@ -40,5 +40,17 @@ TEST(CallGate, StaysShutForAMomentAfterACall) {
   EXPECT_EQ(gate.time_until_quiet(milliseconds(0)), milliseconds(0));
 }
 
+TEST(LeastQuiet, IsAllOfItAtFirst) {
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(0)), milliseconds(500));
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(4'999)), milliseconds(500));
+}
+
+TEST(LeastQuiet, IsLessTheLongerAListIsPutOff) {
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(5'000)), milliseconds(250));
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(10'000)), milliseconds(125));
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(60'000)), milliseconds(0));
+  EXPECT_EQ(least_quiet(milliseconds(500), hours(1'000'000)), milliseconds(0));
+}
+
 }  // namespace
 }  // namespace tranche

@@ -110,7 +110,8 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
       has_listed_ = false;
     }
   }
-  if (is_soon) next_list_ = Clock::now();
+  // One that is put off stays as old as it is.
+  if (is_soon) next_list_ = std::min(next_list_, Clock::now());
 
   const auto until_due = [this] {
     const auto left = std::chrono::ceil<milliseconds>(next_list_ - Clock::now());
@@ -120,7 +121,9 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
   // the two, and would confirm nothing.
   if (is_written || is_soon) read(false, stop);
   if (until_due() > milliseconds(0)) return until_due();
-  const std::optional<milliseconds> quiet = gate_.time_until_quiet(options_.quiet);
+  const auto put_off = std::chrono::floor<milliseconds>(Clock::now() - next_list_);
+  const std::optional<milliseconds> quiet =
+      gate_.time_until_quiet(least_quiet(options_.quiet, put_off));
   if (quiet != milliseconds(0)) return quiet ? std::min(*quiet, options_.period) : kCallPause;
   read(true, stop);
   next_list_ = Clock::now() + options_.period;

@@ -97,7 +97,7 @@ class LedgerKeeper {
 
   // Of the keeper's thread.
   std::optional<DirectoryWatch> folder_;
-  Clock::time_point next_list_;
+  Clock::time_point next_list_ = Clock::now();
   Clock::time_point next_nudge_;
   Clock::time_point checkpoint_read_at_;
   std::optional<FileIdentity> checkpoint_read_;  // when it was last read without an error

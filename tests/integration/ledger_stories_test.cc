@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
+#include <thread>
 
 #include "base/latest.h"
 #include "base/testing/temp_dir.h"
@@ -298,6 +300,23 @@ TEST_F(LedgerStory, AListIsNotAskedForInTheMomentAfterACall) {
   keeper_->look_soon();
   for (int round = 0; round < 3; ++round) await_checkpoint();
   EXPECT_EQ(kubelet_->pod_resources_counts().lists, lists);
+}
+
+// As where a controller makes a pod anew that is refused every time.
+TEST_F(LedgerStory, AListIsAskedForInTheEndThoughCallsNeverStop) {
+  options_.quiet = milliseconds(80);
+  begin();
+  const auto call = [this] {
+    {
+      const CallGate::Call open(gate_);
+    }
+    keeper_->look_soon();
+  };
+  call();
+  const std::jthread calls([&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); std::this_thread::sleep_for(milliseconds(30))) call();
+  });
+  await_list();
 }
 
 }  // namespace
