@@ -104,6 +104,8 @@ MpsPlan per_node(const std::vector<WantedDevice>& wanted, const MpsOptions& opti
 
 MpsPlan outside(const std::vector<WantedDevice>& wanted, const MpsOptions& options) {
   MpsPlan plan;
+  // A daemon of theirs in a folder as ours would be is not one that we left.
+  if (!options.pipe.starts_with(options.directory + "/")) plan.directory = options.directory;
   for (const WantedDevice& one : wanted) {
     MpsWiring wiring{.pipe_directory = options.pipe,
                      .mounts = {{options.pipe, options.pipe, false}},
@@ -118,7 +120,7 @@ MpsPlan outside(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
 
 MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& options,
                 const std::string& root_here) {
-  MpsPlan plan;
+  MpsPlan plan{.directory = options.directory};
   for (const WantedDevice& one : wanted) {
     const std::string& resource = one.offer->name.text;
     const std::string place = "/" + resource + "/pipe";

@@ -57,8 +57,8 @@ struct MpsElsewhere {
 };
 
 struct MpsPlan {
-  // Where daemons of ours live; what lies there and is not wanted is an earlier
-  // agent's, and goes. Empty: there is none of ours, and never was.
+  // Where daemons of ours live, now or before others took over; what lies there and
+  // is not wanted is an earlier agent's, and goes. Empty: nothing there is ours.
   std::string directory;
   std::vector<MpsDaemonPlan> daemons;             // by name
   std::map<std::string, MpsElsewhere> elsewhere;  // by the device's uuid

@@ -96,6 +96,19 @@ TEST(MpsPlan, GivesAPipeOutsideOurCareAsItIs) {
   EXPECT_THAT(plan.elsewhere.at("GPU-b").ready_when, IsEmpty());
 }
 
+TEST(MpsPlan, KnowsWhereDaemonsOfOursWereWhenOthersTakeOver) {
+  const auto directory = [](const MpsOptions& options) {
+    return plan_mps(two_gpus(), options, {}).directory;
+  };
+  EXPECT_EQ(directory({.daemons = MpsDaemons::kNvidia, .directory = "/run/x"}), "/run/x");
+  EXPECT_EQ(directory({.daemons = MpsDaemons::kOutside, .pipe = "/p", .directory = "/run/x"}),
+            "/run/x");
+  // Theirs are in our place.
+  EXPECT_EQ(
+      directory({.daemons = MpsDaemons::kOutside, .pipe = "/run/x/y/pipe", .directory = "/run/x"}),
+      "");
+}
+
 TEST(MpsPlan, FollowsNvidiasLayout) {
   Catalog catalog = two_gpus();
   catalog.offers[0].name = ResourceName("nvidia.com/gpu");

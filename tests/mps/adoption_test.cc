@@ -82,6 +82,18 @@ TEST(MpsSupervisor, EndsWhatAnEarlierAgentLeftAndNobodyWants) {
   EXPECT_TRUE(node.status(kGpuB).adopted);
 }
 
+TEST(MpsSupervisor, EndsWhatAnEarlierAgentLeftWhereDaemonsOfOthersTakeOver) {
+  MpsNode node;
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  node.end_agent();
+  const MpsOptions others{
+      .daemons = MpsDaemons::kOutside, .pipe = "/tmp/nvidia-mps", .directory = node.directory()};
+  node.start_agent().set_plan(plan_mps({}, others, {}));
+  await_condition([&] { return !path_exists(node.folder(kGpuA)); }, "the folder's end");
+  EXPECT_THAT(node.processes(kGpuA), IsEmpty());
+}
+
 TEST(MpsSupervisor, TakesOverAFolderThatAKilledDaemonLeft) {
   MpsNode node;
   node.start_agent().set_plan(node.plan({kGpuA}));
