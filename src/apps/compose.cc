@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "apps/held_devices.h"
 #include "base/files.h"
 #include "ledger/coverage.h"
 #include "mps/client_limits.h"
@@ -20,10 +21,6 @@ std::string missing_channel(const GrantOptions& options, const NodeFacts& facts)
   }
   return "requested IMEX channel channel" + std::to_string(options.imex_channels.front()) +
          " does not exist";
-}
-
-bool uses_mps(const Terms& terms) {
-  return terms.rung == Rung::kMps || terms.rung == Rung::kMpsExclusive;
 }
 
 // Before it is settled.
@@ -130,7 +127,9 @@ Composition compose(const Inventory& inventory, const Settings& settings,
   composition.leaves_mps_alone = why_mps_is_left_alone(inventory, settings, circumstances, catalog);
   settle_enforcement(catalog, settings, circumstances.enforcers);
   add_troubles(catalog, settings, facts);
-  for (std::string& warning : mps_warnings(catalog, inventory)) {
+  const Holders holders =
+      circumstances.ledger ? holders_of(catalog, *circumstances.ledger) : Holders{};
+  for (std::string& warning : mps_warnings(catalog, inventory, holders)) {
     catalog.notes.push_back(std::move(warning));
   }
   composition.needs_ledger = needs_ledger(catalog);

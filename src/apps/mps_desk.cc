@@ -4,15 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/held_devices.h"
 #include "base/files.h"
 
 namespace tranche {
 namespace {
 
 bool wants_mps(const Catalog& catalog) {
-  return std::ranges::any_of(catalog.offers, [](const Offer& offer) {
-    return offer.terms.rung == Rung::kMps || offer.terms.rung == Rung::kMpsExclusive;
-  });
+  return std::ranges::any_of(catalog.offers, uses_mps, &Offer::terms);
 }
 
 bool runs_elsewhere(const MpsOptions& options) {
@@ -20,21 +19,6 @@ bool runs_elsewhere(const MpsOptions& options) {
 }
 
 }  // namespace
-
-LargestHeld largest_held(const Catalog& catalog, const Ledger& ledger) {
-  LargestHeld largest;
-  for (const Holding& holding : ledger.holdings) {
-    const auto offer =
-        std::ranges::find(catalog.offers, ResourceName(holding.resource), &Offer::name);
-    if (offer == catalog.offers.end()) continue;
-    LargestHeld bytes;
-    for (const std::string& id : holding.shares) {
-      if (const OfferedDevice* device = offer->find(id)) bytes[device->uuid] += device->share_bytes;
-    }
-    for (const auto& [uuid, held] : bytes) largest[uuid] = std::max(largest[uuid], held);
-  }
-  return largest;
-}
 
 MpsDesk::MpsDesk(const Settings& settings, std::function<void()> changed, const Log& log)
     : changed_(std::move(changed)), log_(log), modes_(settings.driver) {

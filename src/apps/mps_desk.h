@@ -45,7 +45,4 @@ class MpsDesk {
   std::unique_ptr<MpsSupervisor> supervisor_;
 };
 
-// Bytes of the largest share that a container holds of each device, by uuid.
-LargestHeld largest_held(const Catalog& catalog, const Ledger& ledger);
-
 }  // namespace tranche

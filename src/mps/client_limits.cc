@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "grant/mps.h"
+#include "mps/plan.h"
 
 namespace tranche {
 namespace {
@@ -26,6 +27,13 @@ std::string clients_warning(const Offer& offer, const OfferedDevice& device, uns
          " client processes a device with this driver; the next one fails with error 808";
 }
 
+// Without the number of containers: it is to be said once, and not with each of them.
+std::string holders_warning(const Offer& offer, const OfferedDevice& device, unsigned limit) {
+  return offer.name.text + ": as many containers hold memory of " + device.uuid +
+         " as MPS takes client processes with this driver, " + std::to_string(limit) +
+         "; the next process fails with error 808";
+}
+
 std::string small_share_warning(const Offer& offer, const OfferedDevice& device) {
   return offer.name.text + ": a share of " + device.uuid + " is " +
          std::to_string(device.share_bytes >> 20) +
@@ -40,16 +48,21 @@ unsigned mps_client_limit(std::string_view cuda_version, unsigned compute_major)
   return version_of(cuda_version) >= std::pair(13U, 1U) ? 60 : 48;
 }
 
-std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& inventory) {
+std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& inventory,
+                                      const Holders& holders) {
   std::vector<std::string> warnings;
   for (const Offer& offer : catalog.offers) {
-    const Rung rung = offer.terms.rung;
-    if (rung != Rung::kMps && rung != Rung::kMpsExclusive) continue;
+    if (!uses_mps(offer.terms)) continue;
     for (const OfferedDevice& device : offer.devices) {
       const Gpu* gpu = find_gpu(inventory, device.gpu);
       const unsigned limit =
           mps_client_limit(inventory.cuda_version, gpu == nullptr ? 0 : gpu->compute_major);
       // A container takes many units of memory and is one client all the same.
+      const auto held = holders.find(device.uuid);
+      if (offer.terms.form == ShareForm::kMemory && held != holders.end() &&
+          held->second >= limit) {
+        warnings.push_back(holders_warning(offer, device, limit));
+      }
       if (offer.terms.form == ShareForm::kReplicas && device.shares() > limit) {
         warnings.push_back(clients_warning(offer, device, limit));
       }

@@ -19,8 +19,13 @@ namespace tranche {
 // known the smaller number counts.
 unsigned mps_client_limit(std::string_view cuda_version, unsigned compute_major);
 
-// Where a resource under MPS offers more, or less, than MPS can carry; in words.
-std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& inventory);
+// How many containers hold something of each device, by uuid.
+using Holders = std::map<std::string, unsigned>;
+
+// Where a resource under MPS offers more, or less, than MPS can carry, or has given
+// as much as that; in words.
+std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& inventory,
+                                      const Holders& holders);
 
 // 100 divided by `shares` for CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and its like:
 // "33.333", at most three digits behind the point, never 0 (which is ignored).

@@ -33,17 +33,26 @@ Catalog replicas(unsigned count, std::uint64_t share_bytes) {
 TEST(MpsWarnings, AreGivenForMoreSharesThanClients) {
   const Inventory inventory{.cuda_version = "13.0",
                             .gpus = {{.uuid = GpuUuid("GPU-a"), .compute_major = 9}}};
-  EXPECT_THAT(mps_warnings(replicas(48, 2ULL << 30), inventory), IsEmpty());
-  EXPECT_THAT(mps_warnings(replicas(49, 2ULL << 30), inventory),
+  EXPECT_THAT(mps_warnings(replicas(48, 2ULL << 30), inventory, {}), IsEmpty());
+  EXPECT_THAT(mps_warnings(replicas(49, 2ULL << 30), inventory, {}),
               ElementsAre(HasSubstr("is offered 49 times, and MPS takes 48 client processes")));
 }
 
 TEST(MpsWarnings, AreGivenForSharesThatAContextFills) {
-  EXPECT_THAT(mps_warnings(replicas(10, 1ULL << 30), {}), IsEmpty());
-  EXPECT_THAT(mps_warnings(replicas(10, 800ULL << 20), {}),
+  EXPECT_THAT(mps_warnings(replicas(10, 1ULL << 30), {}, {}), IsEmpty());
+  EXPECT_THAT(mps_warnings(replicas(10, 800ULL << 20), {}, {}),
               ElementsAre(HasSubstr("is 800 MiB, and a CUDA context alone takes")));
   // Not counted is not small.
-  EXPECT_THAT(mps_warnings(replicas(10, 0), {}), IsEmpty());
+  EXPECT_THAT(mps_warnings(replicas(10, 0), {}, {}), IsEmpty());
+}
+
+TEST(MpsWarnings, AreGivenWhereAsManyContainersHoldMemoryAsThereMayBeClients) {
+  Catalog catalog = replicas(80, 1ULL << 30);
+  catalog.offers[0].terms.form = ShareForm::kMemory;
+  EXPECT_THAT(mps_warnings(catalog, {}, {}), IsEmpty());
+  EXPECT_THAT(mps_warnings(catalog, {}, {{"GPU-a", 47}}), IsEmpty());
+  EXPECT_THAT(mps_warnings(catalog, {}, {{"GPU-a", 48}}),
+              ElementsAre(HasSubstr("as many containers hold memory of GPU-a")));
 }
 
 TEST(ThreadPercentage, KeepsFractionsAndIsNeverZero) {

@@ -24,9 +24,8 @@ struct WantedDevice {
 std::vector<WantedDevice> wanted_devices(const Catalog& catalog) {
   std::vector<WantedDevice> wanted;
   for (const Offer& offer : catalog.offers) {
-    const Rung rung = offer.terms.rung;
-    if (rung != Rung::kMps && rung != Rung::kMpsExclusive) continue;
-    const bool exclusive = rung == Rung::kMpsExclusive;
+    if (!uses_mps(offer.terms)) continue;
+    const bool exclusive = offer.terms.rung == Rung::kMpsExclusive;
     for (const OfferedDevice& device : offer.devices) {
       const auto known = std::ranges::find_if(
           wanted, [&](const WantedDevice& other) { return other.device->uuid == device.uuid; });
@@ -140,6 +139,10 @@ MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
 }
 
 }  // namespace
+
+bool uses_mps(const Terms& terms) {
+  return terms.rung == Rung::kMps || terms.rung == Rung::kMpsExclusive;
+}
 
 MpsPlan plan_mps(const Catalog& catalog, const MpsOptions& options, const LargestHeld& held,
                  const std::string& nvidia_root_here) {

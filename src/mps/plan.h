@@ -67,6 +67,9 @@ struct MpsPlan {
   bool operator==(const MpsPlan&) const = default;
 };
 
+// Whether a resource's containers go through MPS.
+bool uses_mps(const Terms& terms);
+
 // Bytes of each device's largest share that is held, by uuid. A device that is
 // not in it has no holder.
 using LargestHeld = std::map<std::string, std::uint64_t>;
