@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # How our own code is compiled, and the two words the folders use:
-#   tranche_module(name SOURCES … DEPENDS …)   one static library a folder of src/
+#   tranche_module(name [FAST] SOURCES … DEPENDS …)   one static library a folder of src/
 #   tranche_test(name SOURCES … DEPENDS … LABELS … INCLUDES … DEFINES … RUNS …)
 #     its tests, one program
 
@@ -25,13 +25,19 @@ else()
   add_compile_definitions($<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2> _GLIBCXX_ASSERTIONS)
   add_link_options(-Wl,-z,relro,-z,now)
 endif()
+# Small where speed does not matter: most of it runs once, or every few seconds, and
+# all of it stays in memory on every node. What answers the kubelet is FAST.
+add_compile_options($<$<CONFIG:RelWithDebInfo>:-Os>)
 # What a program does not reach is not shipped with it.
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)
 
 function(tranche_module name)
-  cmake_parse_arguments(MODULE "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(MODULE "FAST" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(tranche_${name} STATIC ${MODULE_SOURCES})
+  if(MODULE_FAST)
+    target_compile_options(tranche_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O2>)
+  endif()
   target_link_libraries(tranche_${name} PUBLIC tranche_flags ${MODULE_DEPENDS})
 endfunction()
 

@@ -23,10 +23,12 @@ Child::Child(Child&& other) noexcept
       handle_(std::move(other.handle_)),
       started_(other.started_) {}
 
-Child::~Child() {
+Child::~Child() { kill(); }
+
+void Child::kill() {
   if (pid_ < 0) return;
   ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
+  ::waitpid(std::exchange(pid_, -1), nullptr, 0);
 }
 
 Result<Child> Child::start(std::vector<std::string> command, const std::string& output) {
@@ -56,7 +58,9 @@ Result<std::chrono::nanoseconds> Child::stop(std::chrono::milliseconds patience)
   ::kill(pid_, SIGTERM);
   pollfd ended{handle_.get(), POLLIN, 0};
   if (::poll(&ended, 1, static_cast<int>(patience.count())) != 1) {
-    return Error{ErrorCode::kUnavailable, "process " + std::to_string(pid_) + " does not end"};
+    Error error{ErrorCode::kUnavailable, "process " + std::to_string(pid_) + " does not end"};
+    kill();
+    return error;
   }
   const Clock::time_point gone = Clock::now();
   int status = 0;

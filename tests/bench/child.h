@@ -31,11 +31,12 @@ class Child {
   Clock::time_point started() const { return started_; }
 
   // Asks it to end with SIGTERM; how long that took. Fails when it does not end
-  // in time or not with success.
+  // in time, and is killed then, or not with success.
   Result<std::chrono::nanoseconds> stop(std::chrono::milliseconds patience);
 
  private:
   Child(pid_t pid, UniqueFd handle, Clock::time_point started);
+  void kill();
 
   pid_t pid_;  // -1: reaped
   UniqueFd handle_;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <thread>
 #include <utility>
 
 #include "base/files.h"
@@ -86,9 +87,12 @@ Result<std::unique_ptr<Contender>> Contender::start(const Program& program) {
 }
 
 Result<std::chrono::nanoseconds> Contender::stop() {
-  Result<std::chrono::nanoseconds> took = child_.stop(kPatience);
-  client_.reset();
-  return took;
+  // As a kubelet does: it hangs up when the stream ends.
+  const std::jthread hanging_up([this] {
+    client_->wait_for_end();
+    client_.reset();
+  });
+  return child_.stop(kPatience);
 }
 
 }  // namespace tranche::bench

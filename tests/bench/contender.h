@@ -35,7 +35,7 @@ class Contender {
   RawClient& client() { return *client_; }
   pid_t pid() const { return child_.pid(); }
 
-  // SIGTERM to the end of the process, with its streams open.
+  // SIGTERM to the end of the process, with its streams open until it ends them.
   Result<std::chrono::nanoseconds> stop();
 
  private:

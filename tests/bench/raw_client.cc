@@ -102,4 +102,10 @@ Result<grpc::ByteBuffer> RawClient::open_list() {
   return list;
 }
 
+void RawClient::wait_for_end() {
+  for (const auto& stream : streams_) {
+    while (next_is_well(stream->queue)) stream->call->Read(&stream->later, nullptr);
+  }
+}
+
 }  // namespace tranche::bench

@@ -42,6 +42,9 @@ class RawClient {
   // Opens one more ListAndWatch and waits for its first list. It stays open.
   Result<grpc::ByteBuffer> open_list();
 
+  // Waits until the plugin ends its streams.
+  void wait_for_end();
+
  private:
   struct Stream;
 
