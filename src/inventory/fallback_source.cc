@@ -2,16 +2,9 @@
 #include "inventory/fallback_source.h"
 
 namespace tranche {
-namespace {
-
-// How often, in readings, the preferred source is tried again.
-constexpr unsigned kReadsBetweenLooks = 6;
-
-}  // namespace
 
 Status FallbackSource::open() {
   close();
-  reads_since_look_ = 0;
   Status opened = open_preferred();
   if (opened || !lets_nodes_speak(opened.error())) return opened;
   if (!fallback_.open()) return opened;
@@ -43,8 +36,7 @@ void FallbackSource::close() {
 
 Result<DriverReading> FallbackSource::read(const ReadWish& wish) {
   if (open_ == nullptr) return Error{ErrorCode::kUnavailable, "the driver is not open"};
-  if (open_ == &fallback_ && ++reads_since_look_ >= kReadsBetweenLooks) {
-    reads_since_look_ = 0;
+  if (open_ == &fallback_) {
     const Status opened = open_preferred();
     if (opened || !lets_nodes_speak(opened.error())) fallback_.close();
     if (!opened && !lets_nodes_speak(opened.error())) {

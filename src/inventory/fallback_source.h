@@ -27,7 +27,6 @@ class FallbackSource final : public GpuSource {
   GpuSource& fallback_;
   GpuSource* open_ = nullptr;
   bool was_preferred_ = false;  // at any time
-  unsigned reads_since_look_ = 0;
 };
 
 }  // namespace tranche
