@@ -47,11 +47,11 @@ TEST_F(DriverStory, AnIgnoredXidChangesNothing) {
 }
 
 TEST_F(DriverStory, DisablingAllAndEnablingSomeDoesWhatItSays) {
-  begin("hgx-h200", {}, {{"DP_DISABLE_HEALTHCHECKS", "all"}, {"DP_ENABLE_HEALTHCHECKS", "48"}});
+  begin("hgx-h200", {}, {{"DP_DISABLE_HEALTHCHECKS", "all"}, {"DP_ENABLE_HEALTHCHECKS", "140"}});
   expect_allocatable(kGpu, 8);
   happens(sim::raise_xid(3, {.number = 62}));
   expect_log("xid ignored by policy xid=62");
-  happens(sim::raise_xid(4, {.number = 48}));
+  happens(sim::raise_xid(4, {.number = 140}));
   expect_allocatable(kGpu, 7);
 }
 
@@ -205,7 +205,7 @@ TEST_F(DriverStory, ACallThatFailsOnceChangesNothing) {
   begin("hgx-h200");
   expect_allocatable(kGpu, 8);
   happens(sim::fail_call({.call = "nvmlDeviceGetUUID", .code = abi::kUnknown, .times = 1}));
-  happens(sim::raise_xid(7, {.number = 48}));  // so that we know the driver was read since
+  happens(sim::raise_xid(7, {.number = 140}));  // so that we know the driver was read since
   expect_allocatable(kGpu, 7);
   happens(sim::reset(7));
   expect_allocatable(kGpu, 8);
@@ -240,7 +240,7 @@ TEST_F(DriverStory, AStateFolderThatCannotBeMadeIsSaidAndCostsNoGpu) {
 TEST_F(DriverStory, TheH200ThatWasCapturedIsServed) {
   begin("captured-h200");
   expect_allocatable(kGpu, 1);
-  happens(sim::raise_xid(0, {.number = 48}));
+  happens(sim::raise_xid(0, {.number = 140}));
   expect_allocatable(kGpu, 0);
 }
 

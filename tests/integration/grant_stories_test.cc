@@ -113,7 +113,7 @@ TEST_F(GrantStory, AnUnwritableCdiFolderRefusesAllocationsWithTheReason) {
   EXPECT_THAT(refused.message, HasSubstr("no CDI specification has device"));
   std::filesystem::remove(path("cdi"));
   // It is mended without a restart, at the latest with the next change.
-  happens(sim::raise_xid(0, {.number = 48}));
+  happens(sim::raise_xid(0, {.number = 140}));
   expect_allocatable(kGpu, 0);
   happens(sim::reset(0));
   expect_allocatable(kGpu, 1);

@@ -197,7 +197,7 @@ TEST_F(KubeletStory, AnUnchangedListIsNotSentAgain) {
   expect_allocatable(kGpu, 8);
   // Two changes that we can wait for, with many looks at the driver between.
   for (const unsigned gpu : {1U, 2U}) {
-    happens(sim::raise_xid(gpu, {.number = 48}));
+    happens(sim::raise_xid(gpu, {.number = 140}));
     expect_allocatable(kGpu, 7);
     happens(sim::reset(gpu));
     expect_allocatable(kGpu, 8);
@@ -249,7 +249,7 @@ TEST_F(KubeletStory, TwoStreamsAtOnceBothGetEverything) {
   expect_allocatable(kGpu, 1);
   SecondStream second(agent_socket());
   const std::string id = second.next().at(0);
-  happens(sim::raise_xid(0, {.number = 48}));
+  happens(sim::raise_xid(0, {.number = 140}));
   expect_allocatable(kGpu, 0);
   EXPECT_THAT(second.next(), testing::ElementsAre(id + "!"));
   happens(sim::reset(0));

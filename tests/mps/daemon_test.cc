@@ -248,6 +248,7 @@ TEST(MpsDaemon, WhoseProgramsAreAwayIsNotEnded) {
   };
   await_condition([&] { return told(LogLevel::kDebug) > 2; }, "several questions in vain");
   EXPECT_EQ(told(LogLevel::kWarning), 1);
+  node.await_state(kGpuA, MpsState::kTrouble);
   std::filesystem::rename(control + ".away", control);
   node.await_state(kGpuA, MpsState::kReady);
   EXPECT_THAT(node.log_text(), HasSubstr("mps daemon answers again"));
