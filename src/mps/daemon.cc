@@ -221,7 +221,8 @@ Status MpsDaemon::await_answer() {
   return trouble("it was told to stop");
 }
 
-Error MpsDaemon::ended_error() const {
+Error MpsDaemon::ended_error() {
+  read_output();
   std::string text = "the MPS daemon ended";
   if (!process_.ending().empty()) text += " with " + process_.ending();
   const std::string last = output_ ? output_->last_line() : "";

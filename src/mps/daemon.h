@@ -90,7 +90,7 @@ class MpsDaemon {
   // Waits, reading the daemon's output; `also` is another process to wait for.
   Event wait_until(Clock::time_point deadline, const Process* also = nullptr);
   void read_output();
-  Error ended_error() const;
+  Error ended_error();
 
   Wish wish() const;
   void set_state(MpsState state, const std::string& problem = "");

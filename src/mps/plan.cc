@@ -2,6 +2,7 @@
 #include "mps/plan.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace tranche {
 namespace {
@@ -50,6 +51,14 @@ void add_device(MpsDaemonPlan& daemon, const WantedDevice& wanted, const Largest
   daemon.devices.push_back(wanted.device->uuid);
   daemon.limits.push_back(limit_of(*wanted.device, held));
   daemon.exclusive = daemon.exclusive || wanted.exclusive;
+}
+
+// However they are written.
+bool is_below(const std::string& path, const std::string& folder) {
+  const auto whole = [](const std::string& text) {
+    return (std::filesystem::path(text) / "").lexically_normal().string();
+  };
+  return whole(path).starts_with(whole(folder));
 }
 
 std::string path_problem(const std::string& folder) {
@@ -104,7 +113,7 @@ MpsPlan per_node(const std::vector<WantedDevice>& wanted, const MpsOptions& opti
 MpsPlan outside(const std::vector<WantedDevice>& wanted, const MpsOptions& options) {
   MpsPlan plan;
   // A daemon of theirs in a folder as ours would be is not one that we left.
-  if (!options.pipe.starts_with(options.directory + "/")) plan.directory = options.directory;
+  if (!is_below(options.pipe, options.directory)) plan.directory = options.directory;
   for (const WantedDevice& one : wanted) {
     MpsWiring wiring{.pipe_directory = options.pipe,
                      .mounts = {{options.pipe, options.pipe, false}},

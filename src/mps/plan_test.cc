@@ -104,9 +104,14 @@ TEST(MpsPlan, KnowsWhereDaemonsOfOursWereWhenOthersTakeOver) {
   EXPECT_EQ(directory({.daemons = MpsDaemons::kOutside, .pipe = "/p", .directory = "/run/x"}),
             "/run/x");
   // Theirs are in our place.
-  EXPECT_EQ(
-      directory({.daemons = MpsDaemons::kOutside, .pipe = "/run/x/y/pipe", .directory = "/run/x"}),
-      "");
+  for (const char* pipe : {"/run/x/y/pipe", "/run//x/y", "/run/x/y/"}) {
+    for (const char* ours : {"/run/x", "/run/x/", "/run/./x"}) {
+      EXPECT_EQ(directory({.daemons = MpsDaemons::kOutside, .pipe = pipe, .directory = ours}), "")
+          << pipe << " " << ours;
+    }
+  }
+  EXPECT_EQ(directory({.daemons = MpsDaemons::kOutside, .pipe = "/run/xy", .directory = "/run/x"}),
+            "/run/x");
 }
 
 TEST(MpsPlan, FollowsNvidiasLayout) {
