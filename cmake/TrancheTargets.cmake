@@ -26,8 +26,11 @@ else()
   add_link_options(-Wl,-z,relro,-z,now)
 endif()
 # Small where speed does not matter: most of it runs once, or every few seconds, and
-# all of it stays in memory on every node. What answers the kubelet is FAST.
+# all of it stays in memory on every node. What answers the kubelet's calls is fast.
 add_compile_options($<$<CONFIG:RelWithDebInfo>:-Os>)
+function(tranche_fast target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O2>)
+endfunction()
 # What a program does not reach is not shipped with it.
 add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections)
@@ -36,7 +39,7 @@ function(tranche_module name)
   cmake_parse_arguments(MODULE "FAST" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(tranche_${name} STATIC ${MODULE_SOURCES})
   if(MODULE_FAST)
-    target_compile_options(tranche_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O2>)
+    tranche_fast(tranche_${name})
   endif()
   target_link_libraries(tranche_${name} PUBLIC tranche_flags ${MODULE_DEPENDS})
 endfunction()
