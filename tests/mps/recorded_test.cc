@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -113,14 +114,27 @@ class Standin {
   UniqueFd out_;
 };
 
-// The recording's numbers as this run has them.
-std::string in_our_numbers(std::string text, const std::map<std::string, int>& ours) {
-  for (const auto& [theirs, number] : ours) {
-    for (std::size_t at = text.find(theirs); at != std::string::npos; at = text.find(theirs)) {
-      text.replace(at, theirs.size(), std::to_string(number));
-    }
+// The recording's numbers as this run has them. Whole numbers, and each once: ours
+// may have theirs in it.
+std::string in_our_numbers(const std::string& text, const std::map<std::string, int>& ours) {
+  constexpr const char* kDigits = "0123456789";
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t number = std::min(text.find_first_of(kDigits, at), text.size());
+    const std::size_t end = std::min(text.find_first_not_of(kDigits, number), text.size());
+    const std::string theirs = text.substr(number, end - number);
+    const auto known = ours.find(theirs);
+    out += text.substr(at, number - at);
+    out += known == ours.end() ? theirs : std::to_string(known->second);
+    at = end;
   }
-  return text;
+  return out;
+}
+
+TEST(RecordedNumbers, AreReplacedOnceThoughOursHaveTheirsInThem) {
+  const std::map<std::string, int> ours{{"503", 15037}, {"536", 503}};
+  EXPECT_EQ(in_our_numbers("ps 503 536 5031\n503", ours), "ps 15037 503 5031\n15037");
+  EXPECT_EQ(in_our_numbers("", ours), "");
 }
 
 // Columns are padded to a width and numbers have another here: compared word by
