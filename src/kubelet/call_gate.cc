@@ -7,15 +7,8 @@ namespace tranche {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-// It is halved each time.
-constexpr std::chrono::seconds kPatience{5};
-
-}  // namespace
-
-milliseconds least_quiet(milliseconds quiet, milliseconds put_off) {
-  for (auto left = put_off; left >= kPatience && quiet > milliseconds(0); left -= kPatience) {
+milliseconds least_quiet(milliseconds quiet, milliseconds put_off, milliseconds patience) {
+  for (auto left = put_off; left >= patience && quiet > milliseconds(0); left -= patience) {
     quiet /= 2;
   }
   return quiet;

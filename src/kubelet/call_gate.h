@@ -27,9 +27,11 @@
 
 namespace tranche {
 
-// How long it must have been quiet for a List that has been put off for so long.
+// How long it must have been quiet for a List that has been put off for so long: it
+// is halved each time that `patience` is over.
 std::chrono::milliseconds least_quiet(std::chrono::milliseconds quiet,
-                                      std::chrono::milliseconds put_off);
+                                      std::chrono::milliseconds put_off,
+                                      std::chrono::milliseconds patience);
 
 class CallGate {
  public:

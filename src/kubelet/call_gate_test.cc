@@ -9,6 +9,7 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 TEST(CallGate, IsQuietBeforeTheFirstCall) {
   EXPECT_EQ(CallGate().time_until_quiet(hours(1)), milliseconds(0));
@@ -41,15 +42,15 @@ TEST(CallGate, StaysShutForAMomentAfterACall) {
 }
 
 TEST(LeastQuiet, IsAllOfItAtFirst) {
-  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(0)), milliseconds(500));
-  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(4'999)), milliseconds(500));
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(0), seconds(5)), milliseconds(500));
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(4'999), seconds(5)), milliseconds(500));
 }
 
 TEST(LeastQuiet, IsLessTheLongerAListIsPutOff) {
-  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(5'000)), milliseconds(250));
-  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(10'000)), milliseconds(125));
-  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(60'000)), milliseconds(0));
-  EXPECT_EQ(least_quiet(milliseconds(500), hours(1'000'000)), milliseconds(0));
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(5'000), seconds(5)), milliseconds(250));
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(10'000), seconds(5)), milliseconds(125));
+  EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(60'000), seconds(5)), milliseconds(0));
+  EXPECT_EQ(least_quiet(milliseconds(500), hours(1'000'000), seconds(5)), milliseconds(0));
 }
 
 }  // namespace

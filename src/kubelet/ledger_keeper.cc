@@ -123,8 +123,10 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
   if (until_due() > milliseconds(0)) return until_due();
   const auto put_off = std::chrono::floor<milliseconds>(Clock::now() - next_list_);
   const std::optional<milliseconds> quiet =
-      gate_.time_until_quiet(least_quiet(options_.quiet, put_off));
-  if (quiet != milliseconds(0)) return quiet ? std::min(*quiet, options_.period) : kCallPause;
+      gate_.time_until_quiet(least_quiet(options_.quiet, put_off, options_.quiet_patience));
+  // By the end of its patience it may be content with less.
+  if (quiet != milliseconds(0))
+    return quiet ? std::min(*quiet, options_.quiet_patience) : kCallPause;
   read(true, stop);
   next_list_ = Clock::now() + options_.period;
   return options_.period;

@@ -19,6 +19,8 @@ struct LedgerSourceOptions {
   std::chrono::milliseconds period{3000};
   // See call_gate.h.
   std::chrono::milliseconds quiet{500};
+  // A List that is put off for so long is content with half of that, and so on.
+  std::chrono::milliseconds quiet_patience{5000};
   // From one nudge to the next.
   std::chrono::milliseconds nudge_pause{2000};
 
