@@ -18,8 +18,6 @@ using std::chrono::milliseconds;
 
 // Between two questions to a daemon that is just coming up; it takes about 20 ms.
 constexpr milliseconds kComingUp{20};
-// For a canary that was killed to be gone.
-constexpr milliseconds kDying{5'000};
 constexpr int kRestoreTries = 7;
 
 Error trouble(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
@@ -132,7 +130,7 @@ Status MpsDaemon::bring_up() {
   Result<DaemonOutput> output = DaemonOutput::open(plan_.folder + "/output");
   if (!output) return output.error();
   output_ = *std::move(output);
-  if (std::string stuck = stuck_.problem(); !stuck.empty()) return trouble(std::move(stuck));
+  if (std::string stuck = trial_.stuck(); !stuck.empty()) return trouble(std::move(stuck));
   if (Status set = apply_compute_mode(plan_, surroundings_.set_compute_mode); !set) return set;
   if (Status up = start_or_adopt(); !up) return up;
   Status ready = make_ready();
@@ -312,29 +310,14 @@ Status MpsDaemon::try_client() {
 }
 
 CanaryVerdict MpsDaemon::run_canary() {
-  if (std::string stuck = stuck_.problem(); !stuck.empty()) return {.problem = std::move(stuck)};
-  const std::string place = plan_.folder + "/canary";
-  Result<DaemonOutput> said = DaemonOutput::open(place);
-  if (!said) return {.problem = said.error().message};
-  const Result<UniqueFd> out = said->writing_end();
-  if (!out) return {.problem = out.error().message};
-  Result<Process> canary = Process::spawn(canary_command(programs_, plan_, surroundings_.host),
-                                          {.out = out->get(), .err = out->get()});
-  if (!canary) return {.problem = canary.error().message};
   const Clock::time_point deadline = Clock::now() + timings_.client;
-  while (!canary->has_ended() && Clock::now() < deadline && wish() == Wish::kRun) {
-    if (wait_until(deadline, &*canary) == Event::kEnded) break;
-    // Somebody may be waiting for more room just now.
-    if (Status set = apply_limits(); !set) break;
-  }
-  if (!canary->has_ended()) {
-    canary->kill();
-    canary->wait(kDying);
-  }
-  said->take_lines();
-  CanaryVerdict verdict = judge_canary(canary->exit_code(), said->last_line());
-  if (!canary->has_ended()) stuck_.remember(*std::move(canary));
-  return verdict;
+  return trial_.run(canary_command(programs_, plan_, surroundings_.host), plan_.folder + "/canary",
+                    [&](const Process& client) {
+                      if (Clock::now() >= deadline || wish() != Wish::kRun) return false;
+                      if (wait_until(deadline, &client) == Event::kEnded) return false;
+                      // Somebody may be waiting for more room just now.
+                      return static_cast<bool>(apply_limits());
+                    });
 }
 
 void MpsDaemon::stop_processes() {

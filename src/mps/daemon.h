@@ -19,13 +19,13 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/wake_fd.h"
+#include "mps/client_trial.h"
 #include "mps/compute_mode.h"
 #include "mps/control_words.h"
 #include "mps/daemon_output.h"
 #include "mps/driver_programs.h"
 #include "mps/process.h"
 #include "mps/report.h"
-#include "mps/stuck_client.h"
 #include "mps/timings.h"
 
 namespace tranche {
@@ -113,7 +113,7 @@ class MpsDaemon {
   Process process_;
   std::optional<DaemonOutput> output_;
   MemoryLimits applied_;
-  StuckClient stuck_;
+  ClientTrial trial_;
   bool no_library_told_ = false;
 
   std::jthread thread_;  // last: it uses all of the above
