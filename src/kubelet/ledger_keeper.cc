@@ -124,9 +124,9 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
   const auto put_off = std::chrono::floor<milliseconds>(Clock::now() - next_list_);
   const std::optional<milliseconds> quiet =
       gate_.time_until_quiet(least_quiet(options_.quiet, put_off, options_.quiet_patience));
+  if (!quiet) return kCallPause;
   // By the end of its patience it may be content with less.
-  if (quiet != milliseconds(0))
-    return quiet ? std::min(*quiet, options_.quiet_patience) : kCallPause;
+  if (*quiet > milliseconds(0)) return std::min(*quiet, options_.quiet_patience);
   read(true, stop);
   next_list_ = Clock::now() + options_.period;
   return options_.period;
