@@ -9,6 +9,9 @@ export CCACHE_DIR ?= $(HOME)/.cache/tranche/ccache
 export CCACHE_BASEDIR := $(CURDIR)
 # Another checkout finds the same.
 export CCACHE_NOHASHDIR := true
+# Precompiled headers: cmake/TranchePrecompiled.cmake.
+export CCACHE_PCH_EXTSUM := true
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 JOBS ?= $(shell nproc)
 # Tests wait more than they compute.
 TEST_JOBS ?= $(shell expr 2 \* $(JOBS))

@@ -19,6 +19,15 @@ target_include_directories(tranche_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 if(TRANCHE_SANITIZE)
   add_compile_options(-fsanitize=${TRANCHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TRANCHE_SANITIZE})
+  if(TRANCHE_SANITIZE MATCHES undefined AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    # The driver's functions are found by name and called by types of our own.
+    add_compile_options(-fno-sanitize=function)
+  endif()
+  if(TRANCHE_FUZZ)
+    # For the fuzzers' sake, in the same objects that the tests use: compiling them
+    # a second time takes longer than the tests lose by it.
+    add_compile_options(-fsanitize=fuzzer-no-link)
+  endif()
 else()
   # The release hardening; the sanitizers have checks of their own.
   add_compile_options(-fstack-protector-strong)
@@ -42,17 +51,29 @@ function(tranche_module name)
     tranche_fast(tranche_${name})
   endif()
   target_link_libraries(tranche_${name} PUBLIC tranche_flags ${MODULE_DEPENDS})
+  tranche_precompiled(tranche_${name} tranche_module_headers)
+endfunction()
+
+# Undefined behaviour is looked for in what is tested. In tests themselves, full of
+# expectations, it is a third of the time to compile them.
+function(tranche_test_options target)
+  if(TRANCHE_SANITIZE MATCHES undefined)
+    target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+  endif()
+  if(TRANCHE_FUZZ)
+    target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link)
+  endif()
 endfunction()
 
 # All test programs, and with them only what they need.
 add_custom_target(tranche_tests)
 
 # Every case is a ctest of its own, named as it reads: Suite.StatesAFact.
-# Fuzzing builds have none; under the thread sanitizer none that link gRPC,
-# which is not instrumented and would drown a race of ours in its own reports.
+# Under the thread sanitizer there is none that links gRPC, which is not instrumented
+# and would drown a race of ours in its own reports.
 function(tranche_test name)
   cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;DEPENDS;LABELS;INCLUDES;DEFINES;RUNS" ${ARGN})
-  if(TRANCHE_FUZZ OR (TRANCHE_SANITIZE STREQUAL "thread" AND "grpc" IN_LIST TEST_LABELS))
+  if(TRANCHE_SANITIZE STREQUAL "thread" AND "grpc" IN_LIST TEST_LABELS)
     return()
   endif()
   if(NOT TEST_TIMEOUT)
@@ -63,11 +84,8 @@ function(tranche_test name)
   target_link_libraries(${name} PRIVATE tranche_flags ${TEST_DEPENDS} GTest::gmock GTest::gtest_main)
   target_include_directories(${name} PRIVATE ${TEST_INCLUDES})
   target_compile_definitions(${name} PRIVATE ${TEST_DEFINES})
-  if(TRANCHE_SANITIZE MATCHES undefined)
-    # Looked for in what they test. In their own code, full of expectations, it
-    # is a third of the time to compile them.
-    target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
-  endif()
+  tranche_test_options(${name})
+  tranche_precompiled(${name} tranche_test_headers)
   if(TEST_RUNS)  # programs and libraries that it runs rather than links
     add_dependencies(${name} ${TEST_RUNS})
   endif()
@@ -88,7 +106,7 @@ function(tranche_fuzzer name)
     return()
   endif()
   cmake_parse_arguments(FUZZ "" "" "SOURCES;DEPENDS" ${ARGN})
-  add_executable(${name} ${FUZZ_SOURCES})
+  add_executable(${name} EXCLUDE_FROM_ALL ${FUZZ_SOURCES})
   target_link_libraries(${name} PRIVATE tranche_flags ${FUZZ_DEPENDS} -fsanitize=fuzzer)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzzers)
   add_dependencies(tranche_fuzzers ${name})

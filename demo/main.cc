@@ -12,6 +12,7 @@
 #include "demo/flags.h"
 #include "demo/interrupt.h"
 #include "demo/lines.h"
+#include "demo/parts.h"
 #include "demo/real_node.h"
 #include "demo/screen.h"
 #include "demo/stage.h"
@@ -79,16 +80,16 @@ void tell_of_real_gpus(const std::string& agent, Screen& screen) {
   }
 }
 
-void show_what_to_type(const Stage& stage, Screen& screen) {
+void show_what_to_type(const Stage& stage, const std::string& simulator, Screen& screen) {
   screen.heading("Still running: break something yourself");
   screen.say("Type these in a second terminal, and see here what happens.");
-  const std::string fault = TRANCHE_SIM " fault --root " + stage.node().root();
+  const std::string fault = simulator + " fault --root " + stage.node().root();
   for (const char* what : {" fall-off --gpu 2", " come-back --gpu 2", " driver unload",
                            " driver load", " mig --gpu 7 --layout 1g.12gb,2g.24gb"}) {
     screen.block(fault + what, Tone::kQuiet);
   }
   screen.block(stage.typed_command("devices"), Tone::kQuiet);
-  screen.block(TRANCHE_SIM " --help", Tone::kQuiet);
+  screen.block(simulator + " --help", Tone::kQuiet);
   screen.say("Or edit the configuration: " + stage.config_file() + ". Ctrl-C ends it.");
   screen.gap();
 }
@@ -110,34 +111,36 @@ Status watch_node(Stage& stage, standin::NodeView shown, Interrupt& interrupt, S
   return Done{};
 }
 
-int show(Stage& stage, const Flags& flags, Interrupt& interrupt, Screen& screen) {
+int show(Stage& stage, const Flags& flags, const Parts& parts, Interrupt& interrupt,
+         Screen& screen) {
   introduce(stage, screen);
   const bool pauses = !flags.fast && screen.is_terminal();
   if (const int code = play(stage, pauses, interrupt, screen); code != 0) return code;
   if (!is_wanted(interrupt, screen)) return 0;
-  tell_of_real_gpus(flags.agent, screen);
+  tell_of_real_gpus(parts.agent, screen);
   if (flags.once || !screen.is_terminal()) return 0;
   stage.take_log();
   standin::NodeView before = stage.kubelet().node();
-  show_what_to_type(stage, screen);
+  show_what_to_type(stage, parts.simulator, screen);
   const Status watched = watch_node(stage, std::move(before), interrupt, screen);
   return watched ? 0 : fail(stage, "nothing more will happen", watched.error());
 }
 
-int run(Flags flags) {
-  if (flags.agent.empty()) flags.agent = TRANCHE_AGENT;
-  if (!path_exists(flags.agent)) {
-    return complain("there is no agent at " + flags.agent + "; build it, or name one with --agent");
+int run(const Flags& flags) {
+  Parts parts = parts_of_this_program();
+  if (!flags.agent.empty()) parts.agent = flags.agent;
+  if (!path_exists(parts.agent)) {
+    return complain("there is no agent at " + parts.agent + "; build it, or name one with --agent");
   }
   Interrupt interrupt;
   Screen screen(STDOUT_FILENO);
   std::string folder;
   int code = 0;
   {
-    const auto stage = Stage::set_up(flags.agent, interrupt);
+    const auto stage = Stage::set_up(parts, interrupt);
     if (!stage) return complain(stage.error().message);
     folder = (*stage)->folder();
-    code = show(**stage, flags, interrupt, screen);
+    code = show(**stage, flags, parts, interrupt, screen);
   }
   if (path_exists(folder)) return complain(folder + " could not be removed");
   screen.gap();

@@ -20,6 +20,7 @@
 
 #include "base/result.h"
 #include "demo/interrupt.h"
+#include "demo/parts.h"
 #include "demo/scratch_folder.h"
 #include "sim/node/simulated_node.h"
 #include "standin/agent_process.h"
@@ -30,7 +31,7 @@ namespace tranche::demo {
 class Stage {
  public:
   // Makes folder and node; starts nothing yet.
-  static Result<std::unique_ptr<Stage>> set_up(const std::string& agent, Interrupt& interrupt);
+  static Result<std::unique_ptr<Stage>> set_up(const Parts& parts, Interrupt& interrupt);
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
   ~Stage();

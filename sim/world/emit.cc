@@ -13,7 +13,7 @@ namespace tranche::sim {
 namespace {
 
 // Plain where no YAML reader could take it for anything else, else quoted.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';
@@ -33,12 +33,12 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
-std::string scalar(const std::string& value) { return quoted(value); }
+std::string scalar(const std::string& value) { return in_quotes(value); }
 std::string scalar(bool value) { return value ? "true" : "false"; }
-std::string scalar(const PciAddress& value) { return quoted(to_string(value)); }
+std::string scalar(const PciAddress& value) { return in_quotes(to_string(value)); }
 template <typename Tag>
 std::string scalar(const Named<Tag>& value) {
-  return quoted(value.text);
+  return in_quotes(value.text);
 }
 template <std::integral T>
   requires(!std::same_as<T, bool>)
@@ -58,7 +58,7 @@ std::string link_text(const NvLink& link, std::size_t count) {
   std::string text = count > 1 ? std::to_string(count) + " x " : "";
   text += link.peer == NvLink::Peer::kGpu ? "gpu" : "switch";
   if (link.pci) text += " " + to_string(*link.pci);
-  return quoted(text + (link.active ? "" : " down"));
+  return in_quotes(text + (link.active ? "" : " down"));
 }
 
 // "{pid: 7, name: python}": everything on one line.
