@@ -7,8 +7,7 @@ import os
 import pathlib
 import stat
 
-from cluster import cgroups
-from cluster.cluster import SYSCTLS
+from cluster import cgroups, sysctls
 
 # What the states of this run's clusters are called, and with them all that is named for them.
 PREFIX = f"tranche-e2e-{os.getpid()}-"
@@ -78,8 +77,8 @@ def control_groups():
             for path in hierarchy.iterdir() if path.is_dir() and not named_for_others(path)}
 
 
-def sysctls():
-    return {f"sysctl {name} = {pathlib.Path('/proc/sys', name).read_text().strip()}" for name in SYSCTLS}
+def sysctl_values():
+    return {f"sysctl {name} = {value.strip()}" for name, value in sysctls.values().items()}
 
 
 def devices():
@@ -101,7 +100,7 @@ def files():
 
 
 def snapshot():
-    return (processes() | mounts() | control_groups() | sysctls() | devices() | interfaces() | files())
+    return (processes() | mounts() | control_groups() | sysctl_values() | devices() | interfaces() | files())
 
 
 def difference(before, after):

@@ -12,16 +12,13 @@ import struct
 import subprocess
 import time
 
-from . import certificates, cgroups, configuration, images, network, nvidia
+from . import certificates, cgroups, configuration, images, network, nvidia, sysctls
 from .api import Api, ApiError
 from .layout import CONTAINERD_SOCKET, Layout
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "programs" / "build"
 PROGRAMS = ("kubernetes", "containerd", "runc", "cni", "pods")
-# The kubelet sets these for the whole machine, whatever namespace it is in.
-SYSCTLS = ("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops",
-           "kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes")
 PATIENCE = 120
 
 
@@ -58,6 +55,10 @@ def seconds(text):
     return datetime.datetime.fromisoformat(text).timestamp()
 
 
+def is_running(state):
+    return Cluster(state).pid() is not None
+
+
 class Cluster:
     """Its node is in namespaces of its own on this machine."""
     entry = ()  # words before a command on the node, when it has entered these
@@ -89,7 +90,7 @@ class Cluster:
 
     def _start_node(self):
         cgroups.make(self.layout.cgroup)
-        self._save_sysctls()
+        sysctls.save_for(self.layout.state, is_running)
         with open(self.layout.logs / "node.log", "ab") as log:
             # It outlives us: `up` and `down` are separate commands.
             subprocess.Popen(
@@ -133,23 +134,7 @@ class Cluster:
     def _end_node(self):
         self.kill_node()
         cgroups.remove(self.layout.cgroup)
-        self._restore_sysctls()
-
-    def _save_sysctls(self):
-        file = self.layout.etc / "sysctls.json"
-        if not file.exists():
-            file.write_text(json.dumps({
-                name: pathlib.Path("/proc/sys", name).read_text() for name in SYSCTLS}))
-
-    def _restore_sysctls(self):
-        file = self.layout.etc / "sysctls.json"
-        if not file.exists():
-            return
-        for name, value in json.loads(file.read_text()).items():
-            path = pathlib.Path("/proc/sys", name)
-            if path.read_text() != value:
-                path.write_text(value)
-        file.unlink()
+        sysctls.restore_for(self.layout.state, is_running)
 
     # The node.
 

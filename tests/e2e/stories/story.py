@@ -29,16 +29,19 @@ LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
 
 
 class Story(OnCluster, unittest.TestCase):
-    """The stories of a class share a cluster, and each begins on an empty node.
+    """Stories share a cluster, and each begins on an empty node. Others are told at the same
+    time, on clusters of their own.
 
     A class that needs another kubelet, runtime or program says so in
     `kubelet_changes`, `default_runtime` and `more_programs`; classes with equal
-    needs share one cluster.
+    needs share one cluster. Classes that use the same thing of the machine name it
+    in `uses_alone`.
     """
     kubelet_changes = {}
     more_programs = ()  # "nvidia": its runtime, with a RuntimeClass
     tools = ()  # programs that are no part of the cluster
     default_runtime = "runc"
+    uses_alone = ""
     shared = None  # (needs, cluster)
     began = ended = None
     plugins = ()
@@ -54,8 +57,13 @@ class Story(OnCluster, unittest.TestCase):
         """What the story took, without the start of a cluster before and the clearing up after it."""
         return (self.ended or time.monotonic()) - self.began if self.began else 0.0
 
+    @classmethod
+    def needs(cls):
+        """Of a cluster. Stories with the same needs can share one."""
+        return repr(cls.kubelet_changes), cls.more_programs, cls.default_runtime
+
     def cluster_with_what_is_needed(self):
-        needs = (repr(self.kubelet_changes), self.more_programs, self.default_runtime)
+        needs = self.needs()
         if Story.shared and Story.shared[0] != needs:
             end_shared_cluster()
         if not Story.shared:

@@ -37,6 +37,7 @@ class BuildAndInstall(Installed):
     """On a node whose default runtime is NVIDIA's, as the manifest says."""
     default_runtime = "nvidia"
     tools = ("registry",)
+    uses_alone = "the build folder"
 
     def bring_image(self):
         """Each story builds an image with a date, and so with content, that the node has not seen: of
