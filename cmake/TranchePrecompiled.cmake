@@ -9,10 +9,16 @@
 # because it has absolute paths in it. So the sum is over what it is made from: our
 # list, the compiler, and the packages that the headers come from.
 
+# Not by target_precompile_headers(REUSE_FROM): ccache takes the absolute path of the
+# header's source, which CMake then names too, for a part of the command.
 function(tranche_precompiled target headers)
-  if(TARGET ${headers})
-    target_precompile_headers(${target} REUSE_FROM ${headers})
+  if(NOT TARGET ${headers})
+    return()
   endif()
+  set(compiled ${CMAKE_BINARY_DIR}/CMakeFiles/${headers}.dir/cmake_pch.hxx.pch)
+  target_compile_options(${target} PRIVATE "SHELL:-include-pch ${compiled}")
+  get_target_property(sources ${target} SOURCES)
+  set_property(SOURCE ${sources} APPEND PROPERTY OBJECT_DEPENDS ${compiled})
 endfunction()
 
 if(NOT TRANCHE_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
