@@ -28,6 +28,7 @@
 #include "apps/nested_desk.h"
 #include "apps/node_status.h"
 #include "apps/release.h"
+#include "apps/size_memory.h"
 #include "apps/unit_memory.h"
 #include "apps/version.h"
 #include "base/files.h"
@@ -83,6 +84,7 @@ class Agent {
         config_watch_(settings_.config_file),
         announcements_(log),
         units_(below(settings_.state_dir, "memory-units.json"), log),
+        sizes_(below(settings_.state_dir, "granted-sizes.json"), log),
         desk_(
             settings_.kubelet, [this] { news_.ring(); },
             [this] {
@@ -93,6 +95,7 @@ class Agent {
         mps_(
             settings_, [this] { news_.ring(); }, log),
         nested_(settings_, [this] { news_.ring(); }, log) {
+    desk_.recall(sizes_.recalled());
     facts_.agent = {.running = true, .started = utc_now(), .config_file = settings_.config_file};
   }
 
@@ -130,6 +133,8 @@ class Agent {
           {{"reason", looked.error().message}});
       return false;
     }
+    // Before anything is offered.
+    desk_.wait_until_known(kLedgerPatience);
     compose_now();
     if (const std::string problem = ledger_problem(composition_); !problem.empty()) {
       log_.error("the configuration cannot be held on this node", {{"reason", problem}});
@@ -214,7 +219,6 @@ class Agent {
     log_.configure(settings_.log_format, settings_.log_level);
     scanner_.set_options(settings_.health);
     ++facts_.agent.reloads_taken;
-    is_reconfigured_ = true;
     facts_.agent.last_refusal.clear();
     log_.info("configuration taken up", {{"file", settings_.config_file}});
     check_driver_folder();
@@ -258,22 +262,9 @@ class Agent {
       announcements_.tell_grant(*grant, inventory);
     }
     look_around(inventory);
-    const bool is_new =
-        std::exchange(is_reconfigured_, false) || !has_same_devices(inventory, facts_.inventory);
-    circumstances_.may_have_leftovers |= is_new;
     composition_ = compose(inventory, settings_, circumstances_);
-    // Before anything is offered for the first time.
-    if (is_new && composition_.wants_ledger && !circumstances_.ledger) {
-      desk_.keep(true);
-      desk_.wait_until_known(kLedgerPatience);
-      circumstances_.ledger = desk_.ledger();
-      composition_ = compose(inventory, settings_, circumstances_);
-    }
     std::ranges::move(granted.notes, std::back_inserter(composition_.catalog.notes));
     if (inventory.driver_trouble.empty()) units_.learn(settings_.sharing, composition_.catalog);
-    circumstances_.may_have_leftovers &= !circumstances_.ledger || composition_.has_leftovers;
-    // The files of node pods go when the ledger's keeper has the kubelet say that they may.
-    desk_.keep(composition_.wants_ledger || !nested_.handed_off().empty());
     if (composition_.leaves_mps_alone.empty()) {
       mps_.serve(composition_.catalog, settings_.mps, circumstances_.ledger.get());
     }
@@ -282,6 +273,8 @@ class Agent {
   }
 
   void serve() {
+    desk_.offer(offered_sizes(composition_.catalog));
+    sizes_.keep(desk_.sizes());
     host_->serve(composition_.servings);
     nested_.keep_up(composition_.catalog, facts_.inventory);
     publish_status();
@@ -289,7 +282,7 @@ class Agent {
 
   void publish_status() {
     facts_.catalog = composition_.catalog;
-    const auto ledger = composition_.wants_ledger ? desk_.ledger() : nullptr;
+    const auto ledger = desk_.ledger();
     facts_.ledger = ledger ? std::optional(*ledger) : std::nullopt;
     facts_.cdi_problem = circumstances_.facts.cdi_problem;
     facts_.mps = mps_.report().daemons;
@@ -352,9 +345,9 @@ class Agent {
   FactsReader facts_reader_;
   Announcements announcements_;
   UnitMemory units_;
+  SizeMemory sizes_;
 
   Circumstances circumstances_;
-  bool is_reconfigured_ = false;  // since the last composition
   Composition composition_;
   // Before those whose threads use them.
   std::mutex host_mutex_;

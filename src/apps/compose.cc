@@ -49,27 +49,27 @@ bool needs_ledger(const Catalog& catalog) {
   return false;
 }
 
+// Its shares stay listed, unhealthy, and count in the ledger: pods may hold some.
+void make_unusable(Offer& offer, Catalog& catalog, const std::string& reason) {
+  for (OfferedDevice& device : offer.devices) device.health.troubles.push_back(reason);
+  catalog.notes.push_back(offer.name.text + " has no usable share: " + reason);
+}
+
 // Settles what holds each resource's containers. One that cannot be held as
-// its policy demands is not offered at all.
+// its policy demands has no usable share.
 void settle_enforcement(Catalog& catalog, const Settings& settings, const Enforcers& enforcers) {
-  std::erase_if(catalog.offers, [&](Offer& offer) {
+  for (Offer& offer : catalog.offers) {
     const Result<Rung> rung = settle(offer, enforcers);
-    if (!rung) {
-      catalog.notes.push_back(offer.name.text + " is not offered: " + rung.error().message);
-      return true;
-    }
-    offer.terms.rung = *rung;
+    if (!rung) make_unusable(offer, catalog, rung.error().message);
+    offer.terms.rung = rung ? *rung : Rung::kNone;
     offer.terms.one_device = wants_one_device(offer.terms, settings.mps);
     if (offer.terms.one_device && offer.terms.distinct_gpus) {
-      catalog.notes.push_back(
-          offer.name.text +
-          " is not offered: distinctGpus wants each share on another GPU, and with an MPS daemon "
-          "for each GPU a container's shares come from one; leave one of them out, or give "
-          "--mps-daemons=per-node");
-      return true;
+      make_unusable(offer, catalog,
+                    "distinctGpus wants each share on another GPU, and with an MPS daemon for each "
+                    "GPU a container's shares come from one; leave one of them out, or give "
+                    "--mps-daemons=per-node");
     }
-    return false;
-  });
+  }
 }
 
 void add_troubles(Catalog& catalog, const Settings& settings, const NodeFacts& facts) {
@@ -102,20 +102,7 @@ std::string why_mps_is_left_alone(const Inventory& inventory, const Settings& se
   return "";
 }
 
-std::set<std::string> device_uuids(const Inventory& inventory) {
-  std::set<std::string> uuids;
-  for (const Gpu& gpu : inventory.gpus) {
-    uuids.insert(gpu.uuid.text);
-    for (const MigDevice& mig : gpu.mig) uuids.insert(mig.uuid.text);
-  }
-  return uuids;
-}
-
 }  // namespace
-
-bool has_same_devices(const Inventory& one, const Inventory& other) {
-  return device_uuids(one) == device_uuids(other);
-}
 
 Composition compose(const Inventory& inventory, const Settings& settings,
                     const Circumstances& circumstances) {
@@ -133,28 +120,13 @@ Composition compose(const Inventory& inventory, const Settings& settings,
     catalog.notes.push_back(std::move(warning));
   }
   composition.needs_ledger = needs_ledger(catalog);
-  composition.wants_ledger =
-      composition.needs_ledger || std::ranges::any_of(catalog.offers, [&](const Offer& offer) {
-        return offer.terms.form == ShareForm::kMemory ||
-               offer.terms.dialect == Dialect::kNestedHost ||
-               (uses_mps(offer.terms) && settings.mps.daemons != MpsDaemons::kOutside);
-      });
-  composition.has_leftovers =
-      circumstances.ledger && Coverage(catalog, *circumstances.ledger).has_leftovers(catalog);
-  // One name for each device is the kubelet's to keep apart, but for what it has
-  // given by other names or in other parts.
-  composition.wants_ledger |=
-      circumstances.may_have_leftovers && (!circumstances.ledger || composition.has_leftovers);
-  const bool counts =
-      composition.needs_ledger || (composition.wants_ledger && circumstances.ledger);
-  const auto all = counts ? std::make_shared<const Catalog>(catalog) : nullptr;
-  const Coverage coverage(catalog, all && circumstances.ledger ? *circumstances.ledger : Ledger{});
+  const auto all = std::make_shared<const Catalog>(catalog);
+  const Coverage coverage(catalog, circumstances.ledger ? *circumstances.ledger : Ledger{});
   for (const Offer& offer : catalog.offers) {
     if (!oversized(offer).empty()) continue;
     Serving serving{.offer = offer,
-                    .shown = shown(offer, all ? coverage.room(offer) : empty_room(offer)),
-                    .counted_against = all,
-                    .needs_ledger = composition.needs_ledger,
+                    .shown = shown(offer, coverage.room(offer)),
+                    .catalog = all,
                     .topology = inventory.topology,
                     .grant = settings.grant,
                     .facts = facts};

@@ -25,10 +25,9 @@ struct Composition {
   // Resources whose list the kubelet would not take, with the figures. They
   // are in the catalog and are not served.
   std::string oversized;
-  bool needs_ledger = false;  // and cannot be without
-  bool wants_ledger = false;  // and is better with it
-  // Something is held of these devices that is not offered now.
-  bool has_leftovers = false;
+  // A device has several names, or a resource shows its largest free block: the kubelet's
+  // own book-keeping does not suffice for that.
+  bool needs_ledger = false;
   // Why nothing is to be made of what the catalog needs of MPS, and its daemons are
   // to be left as they are; empty: it is all there is to know.
   std::string leaves_mps_alone;
@@ -40,13 +39,7 @@ struct Circumstances {
   Enforcers enforcers;
   std::shared_ptr<const Ledger> ledger;  // who holds what; null: it is not known
   KeptUnits kept_units;
-  // Another configuration may have been in force: what was given by it may still
-  // be held.
-  bool may_have_leftovers = false;
 };
-
-// Whether both have the same GPUs and MIG devices, however these are.
-bool has_same_devices(const Inventory& one, const Inventory& other);
 
 Composition compose(const Inventory& inventory, const Settings& settings,
                     const Circumstances& circumstances);

@@ -17,10 +17,12 @@ LedgerSourceOptions source_options(const KubeletOptions& options) {
 LedgerDesk::LedgerDesk(const KubeletOptions& options, std::function<void()> changed,
                        std::function<void()> nudge, Log& log)
     : options_(source_options(options)),
-      book_([this, changed = std::move(changed)] {
-        keeper_.look_soon();
-        changed();
-      }),
+      book_({.changed =
+                 [this, changed = std::move(changed)] {
+                   keeper_.look_soon();
+                   changed();
+                 },
+             .has_sources = [this] { return has_source_to_ask(options_); }}),
       pods_(options_.pod_resources_socket),
       keeper_(options_,
               {.publish = [this](const LedgerReading& reading) { book_.learn(reading); },
@@ -30,21 +32,8 @@ LedgerDesk::LedgerDesk(const KubeletOptions& options, std::function<void()> chan
   keeper_.start();
 }
 
-// By the checkpoint alone, what pods that have ended held would count for ever.
-void LedgerDesk::keep(bool wanted) {
-  const bool keeps = wanted && mounted_sources(options_).pod_resources;
-  // What was true when it was last kept need not be.
-  if (keeps && !is_kept_) book_.forget();
-  is_kept_ = keeps;
-  keeper_.keep(keeps);
-}
-
 void LedgerDesk::wait_until_known(std::chrono::milliseconds patience) const {
-  if (mounted_sources(options_).pod_resources) book_.wait_until_known(patience);
-}
-
-std::shared_ptr<const Ledger> LedgerDesk::ledger() const {
-  return is_kept_ ? book_.get() : nullptr;
+  if (has_source_to_ask(options_)) book_.wait_until_known(patience);
 }
 
 std::string LedgerDesk::problem() const {

@@ -7,10 +7,11 @@
 // Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "base/log.h"
 #include "kubelet/ledger_keeper.h"
@@ -26,18 +27,18 @@ class LedgerDesk {
   LedgerDesk(const KubeletOptions& options, std::function<void()> changed,
              std::function<void()> nudge, Log& log);
 
-  // Whether the ledger is kept. While it is not, nothing is read and nothing
-  // is known.
-  void keep(bool wanted);
   // Until something is known, or the patience is over; not at all where there is
   // nobody to ask.
   void wait_until_known(std::chrono::milliseconds patience) const;
 
-  // What is held. Null: it is not known, or not kept.
-  std::shared_ptr<const Ledger> ledger() const;
-  // Why what is offered under several names cannot be kept apart here; empty:
-  // it can. Of the two sources, only pod-resources makes the kubelet see that a
-  // pod has ended.
+  // What is held. Null: it is not known.
+  std::shared_ptr<const Ledger> ledger() const { return book_.get(); }
+  // Sizes of shares: see ledger_book.h.
+  void recall(LedgerBook::Sizes sizes) { book_.recall(std::move(sizes)); }
+  void offer(const OfferedSizes& offered) { book_.offer(offered); }
+  LedgerBook::Sizes sizes() const { return book_.sizes(); }
+  // Why no ledger can be kept here; empty: it can. Of the two sources, only
+  // pod-resources makes the kubelet see that a pod has ended.
   std::string problem() const;
   LedgerSourcesStatus sources() const { return keeper_.status(); }
   NodeAccess access(HandedOff& handed_off) { return {book_, gate_, pods_, handed_off}; }
@@ -47,7 +48,6 @@ class LedgerDesk {
   LedgerBook book_;
   CallGate gate_;
   const PodResourcesClient pods_;
-  std::atomic<bool> is_kept_ = false;
   LedgerKeeper keeper_;  // last: its thread uses the rest
 };
 

@@ -22,10 +22,22 @@ std::vector<Holding> LedgerBook::to_confirm() const {
   return tranche::to_confirm(records_);
 }
 
-void LedgerBook::forget() {
+LedgerBook::Sizes LedgerBook::sizes() const {
   const std::lock_guard lock(mutex_);
-  records_ = {};
-  ledger_.reset();
+  return {records_.sizes, records_.offered};
+}
+
+void LedgerBook::recall(Sizes sizes) {
+  const std::lock_guard lock(mutex_);
+  records_.sizes = std::move(sizes.granted);
+  records_.offered = std::move(sizes.offered);
+}
+
+void LedgerBook::offer(const OfferedSizes& offered) {
+  const std::lock_guard lock(mutex_);
+  if (records_.offered == offered) return;
+  records_ = with_offer(std::move(records_), offered);
+  renew();
 }
 
 void LedgerBook::learn(const LedgerReading& reading) {
@@ -36,33 +48,34 @@ void LedgerBook::learn(const LedgerReading& reading) {
     renew();
     if (before == ledger_ || (before && ledger_ && *before == *ledger_)) return;
   }
-  changed_();
+  hooks_.changed();
 }
 
-Status LedgerBook::grant(const std::string& resource, const std::vector<std::string_view>& shares,
-                         bool must_be_known, const std::function<Status(const Ledger&)>& check) {
+Status LedgerBook::grant(const Grant& grant, const std::function<Status(const Ledger&)>& check) {
   {
     const std::lock_guard lock(mutex_);
-    if (!ledger_ && must_be_known) {
+    if (!ledger_) {
+      if (!hooks_.has_sources()) return check({});
       return Error{ErrorCode::kUnavailable,
                    "it is not known yet what other containers hold: neither the kubelet's "
                    "pod-resources service nor its checkpoint has answered"};
     }
-    if (Status checked = check(ledger_ ? *ledger_ : Ledger{}); !checked) return checked;
-    FreshGrant grant{.resource = resource,
-                     .shares = {shares.begin(), shares.end()},
-                     .at = std::chrono::steady_clock::now()};
-    std::ranges::sort(grant.shares);
-    records_ = with_grant(std::move(records_), std::move(grant));
+    if (Status checked = check(*ledger_); !checked) return checked;
+    FreshGrant fresh{.resource = grant.resource,
+                     .shares = {grant.shares.begin(), grant.shares.end()},
+                     .at = std::chrono::steady_clock::now(),
+                     .sizes = grant.sizes};
+    std::ranges::sort(fresh.shares);
+    records_ = with_grant(std::move(records_), std::move(fresh));
     renew();
   }
-  changed_();
+  hooks_.changed();
   return Done{};
 }
 
 // mutex_ is held.
 void LedgerBook::renew() {
-  if (!records_.pod_resources && !records_.checkpoint) return;
+  if (!records_.is_known()) return;
   ledger_ = std::make_shared<const Ledger>(present(records_));
   known_.notify_all();
 }

@@ -24,8 +24,14 @@ namespace tranche {
 
 class LedgerBook {
  public:
-  // `changed` is called, from any thread, when what is held has changed.
-  explicit LedgerBook(std::function<void()> changed) : changed_(std::move(changed)) {}
+  struct Hooks {
+    // What is held has changed. Called from any thread.
+    std::function<void()> changed;
+    // Whether the kubelet has a source that will say what is held, though it may not
+    // have answered yet.
+    std::function<bool()> has_sources;
+  };
+  explicit LedgerBook(Hooks hooks) : hooks_(std::move(hooks)) {}
 
   // Until get() is not null, or the patience is over.
   void wait_until_known(std::chrono::milliseconds patience) const;
@@ -37,18 +43,35 @@ class LedgerBook {
   std::vector<Holding> to_confirm() const;
 
   void learn(const LedgerReading& reading);
-  // As at the beginning: nothing is known.
-  void forget();
 
-  // Writes the shares down as granted, if `check` has nothing against it. Where
-  // nothing is known and it must be, that is an error.
-  Status grant(const std::string& resource, const std::vector<std::string_view>& shares,
-               bool must_be_known, const std::function<Status(const Ledger&)>& check);
+  // The sizes of shares, for a file that outlives us.
+  struct Sizes {
+    GrantedSizes granted;
+    OfferedSizes offered;
+
+    bool operator==(const Sizes&) const = default;
+  };
+  Sizes sizes() const;
+  // What an agent before us wrote down; before anything else is called.
+  void recall(Sizes sizes);
+  // What is offered from now on.
+  void offer(const OfferedSizes& offered);
+
+  // One container's grant.
+  struct Grant {
+    std::string resource;
+    std::vector<std::string_view> shares;
+    OfferedSizes::mapped_type sizes;  // of one share, by device
+  };
+  // Writes the grant down, if `check` has nothing against it. Where a source has yet to
+  // say what is held, that is an error; where there is none, nobody would ever say that
+  // the grant has ended, so it is checked and not written down.
+  Status grant(const Grant& grant, const std::function<Status(const Ledger&)>& check);
 
  private:
   void renew();
 
-  const std::function<void()> changed_;
+  const Hooks hooks_;
   mutable std::mutex mutex_;
   mutable std::condition_variable known_;
   // Guarded by mutex_.

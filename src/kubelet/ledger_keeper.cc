@@ -56,16 +56,6 @@ void LedgerKeeper::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void LedgerKeeper::keep(bool wanted) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::exchange(is_wanted_, wanted) == wanted) return;
-    is_soon_ = true;
-    begins_anew_ = wanted;
-  }
-  wake_.ring();
-}
-
 void LedgerKeeper::look_soon() {
   {
     const std::lock_guard lock(mutex_);
@@ -105,10 +95,6 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
   {
     const std::lock_guard lock(mutex_);
     is_soon = std::exchange(is_soon_, false);
-    if (std::exchange(begins_anew_, false)) {
-      checkpoint_read_.reset();
-      has_listed_ = false;
-    }
   }
   // One that is put off stays as old as it is.
   if (is_soon) next_list_ = std::min(next_list_, Clock::now());
@@ -151,10 +137,8 @@ bool LedgerKeeper::has_checkpoint_changed() {
 }
 
 void LedgerKeeper::read(bool lists, const std::stop_token& stop) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!is_wanted_) return;
-  }
+  was_mounted_ = was_mounted_ || mounted_sources(options_).pod_resources;
+  if (!was_mounted_) return;
   LedgerReading reading{.begun = Clock::now()};
   if (lists) reading.pod_resources = list(stop);
   if (stop.stop_requested()) return;

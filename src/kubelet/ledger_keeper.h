@@ -11,8 +11,12 @@
 // List; so a nudge (any list of devices) is worth something only while the file
 // is older than the last List, and the write after it is the answer.
 //
+// What is held of other plugins' resources is read too: it may be of a GPU of ours.
+// Nothing is read while the folder of pod-resources has never been there: by the
+// checkpoint alone, what pods that have ended held would count for ever.
+//
 // Thread-safe. The hooks are called from the keeper's own thread, one at a time,
-// and must not call back into it, except for look_soon() and keep().
+// and must not call back into it, except for look_soon().
 #pragma once
 
 #include <chrono>
@@ -51,10 +55,6 @@ class LedgerKeeper {
   ~LedgerKeeper();
 
   void start();
-
-  // Whether anything is read. What is held of other plugins' resources is read
-  // too: it may be of a GPU of ours.
-  void keep(bool wanted);
 
   // There is something to see, such as a grant: List as soon as that may be.
   void look_soon();
@@ -103,12 +103,11 @@ class LedgerKeeper {
   std::optional<FileIdentity> checkpoint_read_;  // when it was last read without an error
   std::optional<FileIdentity> checkpoint_at_list_;
   bool has_listed_ = false;
+  bool was_mounted_ = false;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  bool is_wanted_ = false;
-  bool is_soon_ = false;
-  bool begins_anew_ = false;  // who asks has forgotten what was read before
+  bool is_soon_ = true;
   LedgerSourcesStatus status_;
 
   std::jthread thread_;

@@ -66,6 +66,7 @@ class Keeper : public testing::Test {
  protected:
   void begin() {
     std::filesystem::create_directories(dir_.path("plugins"));
+    if (has_pods_folder_) std::filesystem::create_directories(dir_.path("pods"));
     keeper_ = std::make_unique<LedgerKeeper>(
         LedgerSourceOptions{.pod_resources_socket = dir_.path("pods/kubelet.sock"),
                             .checkpoint = dir_.path("plugins/checkpoint"),
@@ -77,7 +78,6 @@ class Keeper : public testing::Test {
                             .wants_confirmation = [] { return true; },
                             .nudge = [this] { ++nudges_; }},
         gate_, log_);
-    keeper_->keep(true);
     keeper_->start();
   }
 
@@ -107,6 +107,7 @@ class Keeper : public testing::Test {
     return said_;
   }
 
+  bool has_pods_folder_ = true;
   TempDir dir_;
   milliseconds period_{std::chrono::hours(1)};
   std::mutex said_mutex_;
@@ -163,14 +164,17 @@ TEST_F(Keeper, ACheckpointThatVanishesChangesNothing) {
   EXPECT_TRUE(await_held("x"));
 }
 
-TEST_F(Keeper, ReadsAnUnchangedCheckpointAgainForWhoHasForgottenIt) {
+// By the checkpoint alone, what pods that have ended held would count for ever.
+TEST_F(Keeper, ReadsNothingBeforeTheFolderOfPodResourcesIsThere) {
+  period_ = milliseconds(20);
+  has_pods_folder_ = false;
   begin();
   write_file(checkpoint_with("x"));
+  std::filesystem::create_directories(dir_.path("pods"));
   ASSERT_TRUE(await_held("x"));
-  keeper_->keep(false);
-  records_.publish({});
-  keeper_->keep(true);
-  EXPECT_TRUE(await_held("x"));
+  std::filesystem::remove_all(dir_.path("pods"));
+  write_file(checkpoint_with("y"));
+  EXPECT_TRUE(await_held("y")) << "once it was there, the checkpoint goes on counting";
 }
 
 TEST_F(Keeper, AFolderThatIsMadeAnewIsWatchedAgain) {

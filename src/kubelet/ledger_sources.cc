@@ -12,6 +12,12 @@ MountedSources mounted_sources(const LedgerSourceOptions& options) {
   return {is_mounted(options.pod_resources_socket), is_mounted(options.checkpoint)};
 }
 
+bool has_source_to_ask(const LedgerSourceOptions& options) {
+  return mounted_sources(options).pod_resources &&
+         (path_exists(options.pod_resources_socket) ||
+          (!options.checkpoint.empty() && path_exists(options.checkpoint)));
+}
+
 SourceStatus asked(SourceStatus status, const std::optional<Error>& error,
                    std::chrono::system_clock::time_point now) {
   const bool answers = !error;

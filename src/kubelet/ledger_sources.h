@@ -39,6 +39,10 @@ struct MountedSources {
 };
 MountedSources mounted_sources(const LedgerSourceOptions& options);
 
+// Whether the ledger can be kept and one of the files that it is read from is there. On
+// a node whose kubelet has never written a checkpoint nobody holds anything.
+bool has_source_to_ask(const LedgerSourceOptions& options);
+
 // One source, as it is now.
 struct SourceStatus {
   bool is_mounted = false;

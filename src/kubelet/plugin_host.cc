@@ -71,13 +71,17 @@ PluginHost::~PluginHost() {
 
 void PluginHost::serve(std::vector<Serving> servings) {
   std::set<std::string> offered;
+  for (const Serving& serving : servings) offered.insert(serving.offer.name.text);
   std::vector<ResourcePlugin*> started;
   std::vector<std::unique_ptr<ResourcePlugin>> retired;
   {
     const std::lock_guard lock(mutex_);
+    // First: nothing is to be granted by two configurations at once.
+    for (const auto& [name, plugin] : plugins_) {
+      if (!offered.contains(name)) plugin->refuse();
+    }
     for (Serving& serving : servings) {
       const std::string name = serving.offer.name.text;
-      offered.insert(name);
       if (const auto known = plugins_.find(name); known != plugins_.end()) {
         known->second->serve(std::move(serving));
         continue;

@@ -172,16 +172,21 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
 // What may be given now, by all that is held; `free` is so for the kubelet.
 OfferRoom PluginService::room(const Serving& serving,
                               const std::vector<std::string_view>& free) const {
-  const auto ledger = serving.counted_against ? node_.book.get() : nullptr;
+  const auto ledger = node_.book.get();
   if (!ledger) return empty_room(serving.offer);
-  return Coverage(*serving.counted_against, *ledger).room(serving.offer, free);
+  return Coverage(*serving.catalog, *ledger).room(serving.offer, free);
 }
 
 // The kubelet's view lags behind: this is the last place to say no.
 Result<ContainerGrant> PluginService::allocate(const Serving& serving,
                                                const std::vector<std::string_view>& ids) {
+  if (is_retired_) {
+    return Error{ErrorCode::kUnavailable, serving.offer.name.text +
+                                              " is no longer offered on this node: its "
+                                              "configuration or its GPUs have changed"};
+  }
   const OfferRoom left = room(serving, {});
-  const OfferRoom* known = serving.counted_against && node_.book.get() ? &left : nullptr;
+  const OfferRoom* known = node_.book.get() ? &left : nullptr;
   if (Status fitting = fits(serving.offer, known, ids); !fitting) return fitting.error();
   Result<ContainerGrant> granted = grant(serving.offer, serving.grant, serving.facts, ids);
   if (!granted) return granted;
@@ -209,12 +214,14 @@ Result<std::string> PluginService::hand_off(ContainerGrant& granted) const {
 // In the ledger, if nobody holds any of it.
 Status PluginService::write_down(const Serving& serving,
                                  const std::vector<std::string_view>& ids) const {
-  if (!serving.counted_against) return Done{};
   if (Status free = check_holders(serving, ids); !free) return free;
-  return node_.book.grant(
-      serving.offer.name.text, ids, serving.needs_ledger, [&](const Ledger& ledger) {
-        return Coverage(*serving.counted_against, ledger).admits(serving.offer, ids);
-      });
+  LedgerBook::Grant grant{.resource = serving.offer.name.text, .shares = ids};
+  for (const OfferedDevice& device : serving.offer.devices) {
+    if (device.replicas) grant.sizes.emplace(device.uuid, device.share_bytes);
+  }
+  return node_.book.grant(grant, [&](const Ledger& ledger) {
+    return Coverage(*serving.catalog, ledger).admits(serving.offer, ids);
+  });
 }
 
 // A List that comes while a pod is admitted can make the kubelet give ids away

@@ -55,6 +55,10 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing, StreamWatch watch,
                 const NodeAccess& node, Log& log);
 
+  // From now on nothing is granted: the resource is not offered any more, and the kubelet
+  // does not know that yet.
+  void retire() { is_retired_ = true; }
+
   CallCounts counts() const;
   // Whether a call about shares is being answered right now.
   bool is_allocating() const { return allocating_.load() > 0; }
@@ -91,6 +95,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   const StreamWatch watch_;
   const NodeAccess node_;
   Log& log_;
+  std::atomic<bool> is_retired_{false};
   std::atomic<int> allocating_{0};
   std::atomic<std::uint64_t> granted_{0};
   std::atomic<std::uint64_t> refused_{0};

@@ -145,6 +145,8 @@ ResourceStatus ResourcePlugin::status() const {
   return {name_.text, registration_.phase, taken_, last_error_, socket_, service_->counts()};
 }
 
+void ResourcePlugin::refuse() { service_->retire(); }
+
 void ResourcePlugin::retire() {
   std::unique_lock lock(mutex_);
   show({});

@@ -64,6 +64,8 @@ class ResourcePlugin {
   bool list_again();
   ResourceStatus status() const;
 
+  // Grants nothing from now on.
+  void refuse();
   // Shows the kubelet an empty list, so that the node's capacity falls at once
   // and not after its five minutes of grace; waits a little for it to be sent.
   void retire();

@@ -18,11 +18,8 @@ namespace tranche {
 struct Serving {
   Offer offer;
   OfferRoom shown;  // what the kubelet is told of it
-  // All that the node offers, where what is held under other names counts
-  // against this one. Null: the kubelet's own book-keeping is enough.
-  std::shared_ptr<const Catalog> counted_against;
-  // Nothing may be given while it is not known what is held.
-  bool needs_ledger = false;
+  // All that the node offers: what is held under other names counts against this one.
+  std::shared_ptr<const Catalog> catalog;
   Topology topology;
   GrantOptions grant;
   NodeFacts facts;

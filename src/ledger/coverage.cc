@@ -2,8 +2,9 @@
 #include "ledger/coverage.h"
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "sharing/memory_unit.h"
@@ -65,37 +66,95 @@ OfferRoom shown(const Offer& offer, OfferRoom room) {
   return room;
 }
 
-Coverage::Coverage(const Catalog& catalog, const Ledger& ledger) {
+OfferedSizes offered_sizes(const Catalog& catalog) {
+  OfferedSizes sizes;
+  for (const Offer& offer : catalog.offers) {
+    for (const OfferedDevice& device : offer.devices) {
+      if (device.replicas) sizes[offer.name.text].emplace(device.uuid, device.share_bytes);
+    }
+  }
+  return sizes;
+}
+
+Coverage::Coverage(const Catalog& catalog, const Ledger& ledger)
+    : gpu_of_slice_(catalog.gpu_of_slice),
+      gpu_of_node_(catalog.gpu_of_node.begin(), catalog.gpu_of_node.end()) {
   const std::set<std::string_view> counted = devices_with_counted_memory(catalog);
   for (const Holding& holding : ledger.holdings) {
     const auto offer =
         std::ranges::find(catalog.offers, holding.resource,
                           [](const Offer& o) -> const std::string& { return o.name.text; });
-    const bool is_offered = offer != catalog.offers.end();
-    std::set<Hold*> told;  // each holder once a device
-    for (const std::string& id : holding.shares) {
-      const auto parsed = parse_share_id(id);
-      if (!parsed) continue;  // no id of a GPU: another plugin's
-      auto device = devices_.find(parsed->device);
-      if (device == devices_.end()) {
-        device = devices_.emplace(std::string(parsed->device), Holds{}).first;
-      }
-      Hold& hold = device->second[holding.resource];
-      const LocatedShare share = is_offered ? offer->locate(id) : LocatedShare{};
-      if (share.device != nullptr) {
-        hold.whole |= !share.device->replicas;
-        hold.shares.push_back(share.replica);
-        hold.bytes += share.device->share_bytes;
-      } else {
-        hold.is_leftover = true;
-        hold.whole |= !parsed->replica || counted.contains(parsed->device);
-      }
-      if (told.insert(&hold).second) hold.holders.push_back(to_string(holding.holder));
+    add(offer == catalog.offers.end() ? nullptr : &*offer, holding, ledger.sizes, counted);
+  }
+}
+
+// "nvidia3", or a part of it: "nvidia3/vgpu1".
+std::string_view Coverage::uuid_of(std::string_view device) const {
+  const auto gpu = gpu_of_node_.find(device.substr(0, device.find('/')));
+  return gpu == gpu_of_node_.end() ? device : std::string_view(gpu->second);
+}
+
+void Coverage::add(const Offer* offer, const Holding& holding, const GrantedSizes& sizes,
+                   const std::set<std::string_view>& counted) {
+  const auto granted = sizes.find(holding.resource);
+  std::set<Hold*> told;  // each holder once a device
+  for (const std::string& id : holding.shares) {
+    const auto parsed = parse_any_share_id(id);
+    if (!parsed) continue;  // no id of a GPU: another plugin's
+    const std::string_view uuid = uuid_of(parsed->device);
+    auto device = devices_.find(uuid);
+    if (device == devices_.end()) {
+      device = devices_.emplace(std::string(uuid), Holds{}).first;
+    }
+    Hold& hold = device->second[holding.resource];
+    if (told.insert(&hold).second) hold.holders.push_back(to_string(holding.holder));
+    std::optional<std::uint64_t> bytes;
+    if (granted != sizes.end()) {
+      const auto size = granted->second.find(id);
+      if (size != granted->second.end()) bytes = size->second;
+    }
+    const bool is_counted = counted.contains(uuid);
+    const LocatedShare share = offer != nullptr ? offer->locate(id) : LocatedShare{};
+    if (share.device != nullptr && !share.device->replicas) {
+      hold.whole = true;
+      hold.shares[share.replica] = {};
+    } else if (share.device != nullptr) {
+      const std::uint64_t size = bytes.value_or(share.device->share_bytes);
+      hold.shares[share.replica] = {size, size == 0 && is_counted};
+    } else {
+      hold.has_leftovers = true;
+      hold.leftover_bytes += bytes.value_or(0);
+      hold.leftovers_are_whole |= !parsed->replica || (is_counted && bytes.value_or(0) == 0);
     }
   }
-  for (auto& [uuid, holds] : devices_) {
-    for (auto& [resource, hold] : holds) std::ranges::sort(hold.shares);
+}
+
+Coverage::Rest Coverage::rest_of(const Hold& hold, const std::set<unsigned>& aside) {
+  Rest rest{.bytes = hold.leftover_bytes,
+            .is_whole = hold.leftovers_are_whole,
+            .is_anything = hold.has_leftovers};
+  for (const auto& [number, share] : hold.shares) {
+    if (aside.contains(number)) continue;
+    rest.shares.push_back(number);
+    rest.bytes += share.bytes;
+    rest.is_whole |= hold.whole || share.is_unknown;
+    rest.is_anything = true;
   }
+  return rest;
+}
+
+const std::pair<const std::string, Coverage::Holds>* Coverage::held_relative(
+    const OfferedDevice& device) const {
+  if (device.is_mig()) {
+    const auto gpu = devices_.find(device.gpu.text);
+    return gpu == devices_.end() ? nullptr : &*gpu;
+  }
+  for (const auto& [slice, gpu] : gpu_of_slice_) {
+    if (gpu != device.uuid) continue;
+    const auto held = devices_.find(slice);
+    if (held != devices_.end()) return &*held;
+  }
+  return nullptr;
 }
 
 OfferRoom Coverage::room(const Offer& offer) const { return room(offer, {}); }
@@ -116,23 +175,24 @@ OfferRoom Coverage::room(const Offer& offer, const std::vector<std::string_view>
 DeviceRoom Coverage::room_of(const Offer& offer, const OfferedDevice& device,
                              const std::set<unsigned>& free) const {
   DeviceRoom room;
-  const auto holds = devices_.find(device.uuid);
-  if (holds == devices_.end()) return {{}, more_shares(device, 0, 0)};
   std::uint64_t bytes = 0;
-  bool is_whole = false;
+  bool is_whole = held_relative(device) != nullptr;
   bool is_shared = false;
-  for (const auto& [resource, hold] : holds->second) {
-    if (resource != offer.name.text) {
-      is_whole |= hold.whole;
-      is_shared = true;
-      bytes += hold.bytes;
-      continue;
+  const auto holds = devices_.find(device.uuid);
+  if (holds != devices_.end()) {
+    for (const auto& [resource, hold] : holds->second) {
+      const bool own = resource == offer.name.text;
+      Rest rest = rest_of(hold, own ? free : std::set<unsigned>{});
+      bytes += rest.bytes;
+      if (own) {
+        room.held = std::move(rest.shares);
+        is_whole |= rest.is_whole && device.replicas;
+        is_shared |= hold.has_leftovers;
+      } else {
+        is_whole |= rest.is_whole;
+        is_shared |= rest.is_anything;
+      }
     }
-    std::ranges::remove_copy_if(hold.shares, std::back_inserter(room.held),
-                                [&](unsigned number) { return free.contains(number); });
-    bytes += room.held.size() * device.share_bytes;
-    is_whole |= hold.whole && device.replicas;
-    is_shared |= hold.is_leftover;
   }
   // A whole device is given when nobody else has any of it.
   const bool is_taken = is_whole || (!device.replicas && is_shared);
@@ -141,62 +201,57 @@ DeviceRoom Coverage::room_of(const Offer& offer, const OfferedDevice& device,
 }
 
 Status Coverage::admits(const Offer& offer, const std::vector<std::string_view>& shares) const {
-  std::map<const OfferedDevice*, std::set<unsigned>> wanted;
+  std::map<const OfferedDevice*, std::set<unsigned>> asked;
   for (const std::string_view id : shares) {
     const LocatedShare share = offer.locate(id);
-    if (share.device != nullptr) wanted[share.device].insert(share.replica);
+    if (share.device != nullptr) asked[share.device].insert(share.replica);
   }
-  for (const auto& wish : wanted) {
-    const OfferedDevice* device = wish.first;
-    const std::set<unsigned>& numbers = wish.second;
-    const auto holds = devices_.find(device->uuid);
-    if (holds == devices_.end()) continue;
-    const auto refuse = [&](const std::string& resource, const Hold& in_the_way,
-                            const std::string& how) {
-      return Error{ErrorCode::kUnavailable, "GPU " + device->index() + " (" + device->uuid +
-                                                ") cannot be given as " + offer.name.text +
-                                                " now: " + how + " is held as " + resource +
-                                                " by " + named(in_the_way.holders)};
-    };
-    const bool is_shared = std::ranges::any_of(
-        holds->second, [&](const auto& hold) { return hold.first != offer.name.text; });
-    std::uint64_t bytes = 0;
-    const Hold* largest = nullptr;
-    const std::string* largest_name = nullptr;
-    for (const auto& [resource, hold] : holds->second) {
-      const bool own = resource == offer.name.text;
-      const auto again = static_cast<std::size_t>(std::ranges::count_if(
-          hold.shares, [&](unsigned n) { return own && numbers.contains(n); }));
-      const bool is_more = hold.shares.size() > again || hold.is_leftover;
-      if (!is_more) continue;
-      if (hold.whole) return refuse(resource, hold, "all of it");
-      if (!device->replicas) return refuse(resource, hold, "a part of it");
-      bytes += hold.bytes - again * (own ? device->share_bytes : 0);
-      if (largest == nullptr || hold.bytes > largest->bytes) {
-        largest = &hold;
-        largest_name = &resource;
-      }
-    }
-    const std::uint64_t asked = numbers.size() * device->share_bytes;
-    if (!is_shared || device->memory_bytes == 0 || device->share_bytes == 0) continue;
-    if (bytes + asked > device->memory_bytes) {
-      return refuse(*largest_name, *largest,
-                    "of its " + mebibytes(device->memory_bytes) + ", " + mebibytes(bytes) +
-                        " are taken and " + mebibytes(asked) + " are asked for; most");
-    }
+  for (const auto& [device, numbers] : asked) {
+    if (Status free = admits(offer, *device, numbers); !free) return free;
   }
   return Done{};
 }
 
-bool Coverage::has_leftovers(const Catalog& catalog) const {
-  return std::ranges::any_of(catalog.offers, [&](const Offer& offer) {
-    return std::ranges::any_of(offer.devices, [&](const OfferedDevice& device) {
-      const auto holds = devices_.find(device.uuid);
-      return holds != devices_.end() && std::ranges::any_of(holds->second, [](const auto& hold) {
-               return hold.second.is_leftover;
-             });
-    });
-  });
+Status Coverage::admits(const Offer& offer, const OfferedDevice& device,
+                        const std::set<unsigned>& asked) const {
+  const auto refuse = [&](const std::string& resource, const Hold& in_the_way,
+                          const std::string& how) {
+    return Error{ErrorCode::kUnavailable, "GPU " + device.index() + " (" + device.uuid +
+                                              ") cannot be given as " + offer.name.text +
+                                              " now: " + how + " is held as " + resource + " by " +
+                                              named(in_the_way.holders)};
+  };
+  if (const auto* relative = held_relative(device)) {
+    const auto& [resource, hold] = *relative->second.begin();
+    return refuse(resource, hold,
+                  (device.is_mig() ? "the GPU that it is a part of, "
+                                   : "a MIG device that is a part of it, ") +
+                      relative->first + ",");
+  }
+  const auto holds = devices_.find(device.uuid);
+  if (holds == devices_.end()) return Done{};
+  std::uint64_t bytes = 0;
+  std::uint64_t most = 0;
+  const std::pair<const std::string, Hold>* largest = nullptr;
+  for (const auto& entry : holds->second) {
+    const auto& [resource, hold] = entry;
+    const bool own = resource == offer.name.text;
+    const Rest rest = rest_of(hold, own ? asked : std::set<unsigned>{});
+    if (!rest.is_anything) continue;
+    if (rest.is_whole) return refuse(resource, hold, "all of it");
+    if (!device.replicas) return refuse(resource, hold, "a part of it");
+    bytes += rest.bytes;
+    if (largest == nullptr || rest.bytes > most) {
+      largest = &entry;
+      most = rest.bytes;
+    }
+  }
+  const std::uint64_t wanted = asked.size() * device.share_bytes;
+  if (largest == nullptr || device.memory_bytes == 0 || device.share_bytes == 0) return Done{};
+  if (bytes + wanted <= device.memory_bytes) return Done{};
+  return refuse(largest->first, largest->second,
+                "of its " + mebibytes(device.memory_bytes) + ", " + mebibytes(bytes) +
+                    " are taken and " + mebibytes(wanted) + " are asked for; most");
 }
 
 }  // namespace tranche

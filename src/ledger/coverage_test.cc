@@ -156,16 +156,108 @@ TEST(Coverage, AGpuThatWasGivenWholeBeforeHasNoReplicas) {
   EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{0, 10}));
 }
 
-TEST(Coverage, TellsWhetherAnythingIsHeldThatIsNotOffered) {
-  const Catalog all = catalog({whole()});
-  const auto has_leftovers = [&](const Holding& holding) {
-    return Coverage(all, {{holding}}).has_leftovers(all);
-  };
-  const Holder pod{"default", "a", "", "main"};
-  EXPECT_FALSE(has_leftovers(held(all, kWhole, 0, {0})));
-  EXPECT_FALSE(has_leftovers({kWhole, pod, {"GPU-of-another-node"}}));
-  EXPECT_TRUE(has_leftovers({kWhole, pod, {"GPU-1::0"}}));
-  EXPECT_TRUE(has_leftovers({"other.com/gpu", pod, {"GPU-1"}}));
+TEST(Coverage, IdsOfOtherSharingPluginsAreLeftovers) {
+  const Holder pod{"default", "old", "", "main"};
+  const Catalog all = catalog({whole(), memory()}, 4);
+  const Ledger ledger{{{"aliyun.com/other", pod, {"GPU-0-_-3"}},
+                       {"deepomatic.com/shared-gpu", pod, {"nvidia1-_-1"}},
+                       {"nvidia.com/gpu", pod, {"nvidia2/vgpu0"}}}};
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 0, 0, 1}));
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{0, 0, 0, 80}));
+  EXPECT_THAT(admits(all, ledger, held(all, kWhole, 0, {0})), HasSubstr("aliyun.com/other"));
+}
+
+TEST(Coverage, AnIdOfAnotherSharingPluginIsAReplicaWhereMemoryIsNotCounted) {
+  const Catalog all = catalog({replicas(10)});
+  const Ledger ledger{{{"other.com/gpu", {"default", "old", "", "main"}, {"GPU-0-_-3"}}}};
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{10, 10}));
+}
+
+// Two GPUs, the first one cut with MIG into two slices.
+Inventory cut_node() {
+  Inventory node = a_node(2);
+  for (Gpu& gpu : node.gpus) gpu.memory_bytes = 80 * kGiB;
+  node.gpus[0].mig_enabled = true;
+  for (const unsigned index : {0U, 1U}) {
+    node.gpus[0].mig.push_back({.uuid = MigUuid("MIG-" + std::to_string(index)),
+                                .index = index,
+                                .profile = {3, 3, 40, ""},
+                                .memory_bytes = 40 * kGiB});
+  }
+  return node;
+}
+
+constexpr const char* kSlice = "nvidia.com/mig-3g.40gb";
+const Holder kOld{"default", "old", "", "main"};
+
+TEST(Coverage, AGpuThatIsHeldWholeCoversItsMigDevices) {
+  const Catalog all = offer(cut_node(), {.mig = MigStrategy::kMixed});
+  const Ledger ledger{{{kWhole, kOld, {"GPU-0"}}}};
+  EXPECT_EQ(free_of(all, ledger, kSlice), (Free{0, 0}));
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{1}));
+  EXPECT_THAT(admits(all, ledger, {kSlice, {}, {"MIG-1"}}),
+              AllOf(HasSubstr("the GPU that it is a part of, GPU-0, is held as nvidia.com/gpu"),
+                    HasSubstr("default/old")));
+}
+
+TEST(Coverage, AMigDeviceThatIsHeldCoversItsGpu) {
+  const Catalog all = offer(cut_node(), {.mig = MigStrategy::kNone});
+  const Ledger ledger{{{kSlice, kOld, {"MIG-1"}}}};
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 1}));
+  EXPECT_THAT(admits(all, ledger, held(all, kWhole, 0, {0})),
+              AllOf(HasSubstr("a MIG device that is a part of it, MIG-1, is held as " +
+                              std::string(kSlice)),
+                    HasSubstr("default/old")));
+}
+
+TEST(Coverage, AReplicaOfAGpuCoversItsMigDevices) {
+  const Catalog all = offer(cut_node(), {.mig = MigStrategy::kSingle});
+  const Ledger ledger{{{kWhole, kOld, {"GPU-0::3"}}}};
+  const Offer& slices = named(all, kWhole);
+  ASSERT_TRUE(slices.devices.front().is_mig());
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 0}));
+}
+
+TEST(Coverage, MigDevicesOfOneGpuDoNotCoverEachOther) {
+  const Catalog all = offer(cut_node(), {.mig = MigStrategy::kMixed});
+  const Ledger ledger{{{kSlice, kOld, {"MIG-0"}}}};
+  EXPECT_EQ(Coverage(all, ledger).room(named(all, kSlice)), (OfferRoom{{{0}, 0}, {{}, 1}}));
+  EXPECT_EQ(admits(all, ledger, {kSlice, {}, {"MIG-1"}}), "");
+}
+
+// Replicas were halves of the GPU, and are eighths now.
+TEST(Coverage, AReplicaKeepsTheSizeThatItWasGrantedWith) {
+  const Catalog all = catalog({memory(), replicas(8)});
+  Ledger ledger{{held(all, kReplicas, 0, {0}), held(all, kReplicas, 0, {1})}};
+  for (const Holding& holding : ledger.holdings) {
+    ledger.sizes[kReplicas][holding.shares.front()] = 40 * kGiB;
+  }
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{0, 8}));
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{0, 80}));
+  EXPECT_THAT(admits(all, ledger, held(all, kReplicas, 0, {2})),
+              HasSubstr("of its 81920 MiB, 81920 MiB are taken and 10240 MiB are asked for"));
+  ledger.holdings.pop_back();
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{4, 8}));
+  EXPECT_EQ(admits(all, ledger, held(all, kReplicas, 0, {4, 5, 6, 7})), "");
+  EXPECT_THAT(admits(all, ledger, held(all, kReplicas, 0, {3, 4, 5, 6, 7})),
+              HasSubstr("40960 MiB are taken and 51200 MiB are asked for"));
+}
+
+TEST(Coverage, ALeftoverOfKnownSizeCoversNoMore) {
+  const Catalog all = catalog({memory()});
+  Ledger ledger{{{kReplicas, kOld, {"GPU-0::abcd-1"}}}};
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{0, 80}));
+  ledger.sizes[kReplicas]["GPU-0::abcd-1"] = 10 * kGiB;
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{70, 80}));
+}
+
+// Granted when replicas said nothing of memory: nobody knows how much it uses.
+TEST(Coverage, AReplicaOfUnknownSizeCoversTheGpuWhereMemoryIsCountedNow) {
+  const Catalog all = catalog({memory(), replicas(8)});
+  Ledger ledger{{held(all, kReplicas, 0, {0})}};
+  ledger.sizes[kReplicas][ledger.holdings[0].shares[0]] = 0;
+  EXPECT_EQ(free_of(all, ledger, kMemory), (Free{0, 80}));
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{0, 8}));
 }
 
 TEST(Coverage, HasNoPlaceForOtherPluginsDevices) {

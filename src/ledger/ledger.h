@@ -4,6 +4,8 @@
 // it leaves for others is coverage.h.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,8 +35,16 @@ struct Holding {
   auto operator<=>(const Holding&) const = default;
 };
 
+// The memory in bytes that a share was granted with, by resource and share id. 0: its
+// memory was not counted. Whole devices have none.
+using GrantedSizes =
+    std::map<std::string, std::map<std::string, std::uint64_t, std::less<>>, std::less<>>;
+
 struct Ledger {
   std::vector<Holding> holdings;  // sorted; a share of a resource is in one of them
+  // Of shares that are held. A share keeps its size whatever is configured later; one
+  // that is missing here has the size that it is offered with now.
+  GrantedSizes sizes = {};
 
   bool operator==(const Ledger&) const = default;
 };

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sharing/share_id.h"
+
 namespace tranche {
 namespace {
 
@@ -157,6 +159,63 @@ void settle_grants(Records& records, const LedgerReading& reading) {
   });
 }
 
+template <typename Sizes>
+const std::uint64_t* find_size(const Sizes& sizes, std::string_view resource,
+                               std::string_view key) {
+  const auto of_resource = sizes.find(resource);
+  if (of_resource == sizes.end()) return nullptr;
+  const auto size = of_resource->second.find(key);
+  return size == of_resource->second.end() ? nullptr : &size->second;
+}
+
+// The size of a share by what its device was offered with; null for a whole device.
+const std::uint64_t* offered_size(const OfferedSizes& offered, const std::string& resource,
+                                  const std::string& share) {
+  const auto parsed = parse_share_id(share);
+  if (!parsed || !parsed->replica) return nullptr;
+  return find_size(offered, resource, parsed->device);
+}
+
+// What is held and has no size yet gets the one that was offered when it was granted.
+void add_missing_sizes(Records& records, const Ledger& held) {
+  for (const Holding& holding : held.holdings) {
+    for (const std::string& share : holding.shares) {
+      if (find_size(records.sizes, holding.resource, share) != nullptr) continue;
+      const std::uint64_t* size = offered_size(records.offered, holding.resource, share);
+      if (size != nullptr) records.sizes[holding.resource].emplace(share, *size);
+    }
+  }
+}
+
+// Only by the checkpoint: it has every container's shares from their admission on, while
+// a kubelet that has just started lists no pods.
+void drop_sizes_of_free_shares(Records& records, const Ledger& held) {
+  if (!records.checkpoint) return;
+  GrantedSizes kept;
+  for (const Holding& holding : held.holdings) {
+    for (const std::string& share : holding.shares) {
+      const std::uint64_t* size = find_size(records.sizes, holding.resource, share);
+      if (size != nullptr) kept[holding.resource].emplace(share, *size);
+    }
+  }
+  records.sizes = std::move(kept);
+}
+
+// Everything that counts as held, without its sizes.
+Ledger held_now(const Records& records) {
+  Joining joining;
+  if (records.pod_resources) add_pod_resources(joining, *records.pod_resources);
+  if (records.checkpoint) add_checkpoint(joining, *records.checkpoint);
+  Holdings grants;
+  for (const FreshGrant& grant : records.fresh) {
+    grants.push_back({grant.resource, {}, grant.shares});
+  }
+  for (const Holding& grant : grants) joining.add(grant, {});
+  Ledger ledger{std::move(joining.joined())};
+  std::ranges::sort(ledger.holdings);
+  return ledger;
+}
+
 }  // namespace
 
 Records with_reading(Records records, const LedgerReading& reading) {
@@ -175,6 +234,9 @@ Records with_reading(Records records, const LedgerReading& reading) {
     }
   }
   settle_grants(records, reading);
+  const Ledger held = held_now(records);
+  drop_sizes_of_free_shares(records, held);
+  add_missing_sizes(records, held);
   return records;
 }
 
@@ -186,21 +248,25 @@ Records with_grant(Records records, FreshGrant grant) {
     });
   }
   std::erase_if(records.fresh, [](const FreshGrant& older) { return older.shares.empty(); });
+  const OfferedSizes offered{{grant.resource, grant.sizes}};
+  for (const std::string& share : grant.shares) {
+    const std::uint64_t* size = offered_size(offered, grant.resource, share);
+    if (size != nullptr) records.sizes[grant.resource].insert_or_assign(share, *size);
+  }
   records.fresh.push_back(std::move(grant));
   return records;
 }
 
+Records with_offer(Records records, OfferedSizes offered) {
+  if (!records.is_known()) return records;
+  add_missing_sizes(records, held_now(records));
+  records.offered = std::move(offered);
+  return records;
+}
+
 Ledger present(const Records& records) {
-  Joining joining;
-  if (records.pod_resources) add_pod_resources(joining, *records.pod_resources);
-  if (records.checkpoint) add_checkpoint(joining, *records.checkpoint);
-  Holdings grants;
-  for (const FreshGrant& grant : records.fresh) {
-    grants.push_back({grant.resource, {}, grant.shares});
-  }
-  for (const Holding& grant : grants) joining.add(grant, {});
-  Ledger ledger{std::move(joining.joined())};
-  std::ranges::sort(ledger.holdings);
+  Ledger ledger = held_now(records);
+  ledger.sizes = records.sizes;
   return ledger;
 }
 

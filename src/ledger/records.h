@@ -26,9 +26,14 @@
 //     never shows init containers. Where no source ever answers, none expires.
 //   * A share that is granted again belongs to the newer grant: the kubelet gives
 //     only what it takes for free.
+//   * A share keeps the size that it was granted with for as long as it is held. One
+//     that was granted before us has the size that was offered when we last knew, and
+//     where we never did, the one that is offered first.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,10 +48,17 @@ inline constexpr std::chrono::seconds kGrantPatience{60};
 // pod, and nothing would tell.
 inline constexpr std::chrono::seconds kConfirmationLasts{30};
 
+// Bytes of one share, by resource and device. 0: memory is not counted. Devices that are
+// offered as a whole are left out.
+using OfferedSizes =
+    std::map<std::string, std::map<std::string, std::uint64_t, std::less<>>, std::less<>>;
+
 struct FreshGrant {
   std::string resource;
   std::vector<std::string> shares;  // sorted
   LedgerTime at;
+  // By device, as in OfferedSizes.
+  std::map<std::string, std::uint64_t, std::less<>> sizes = {};
 
   bool operator==(const FreshGrant&) const = default;
 };
@@ -71,12 +83,20 @@ struct Records {
   // What only the checkpoint had when it was last newer than pod-resources.
   std::vector<Holding> confirmed;
   LedgerTime confirmed_at;
+  // What is held was granted with these sizes; and what was offered when we last knew.
+  GrantedSizes sizes;
+  OfferedSizes offered;
 
+  // Whether anything is known of what is held: unknown is not empty.
+  bool is_known() const { return pod_resources || checkpoint; }
   bool operator==(const Records&) const = default;
 };
 
 Records with_reading(Records records, const LedgerReading& reading);
 Records with_grant(Records records, FreshGrant grant);
+// From now on shares are offered with these sizes. Where nothing is known of what is
+// held, nothing changes: what was held before would get the sizes of now.
+Records with_offer(Records records, OfferedSizes offered);
 
 // Everything that counts as held.
 Ledger present(const Records& records);

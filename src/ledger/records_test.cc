@@ -264,5 +264,68 @@ TEST(Records, WhatIsPresentDoesNotDependOnTheOrderOfAnswers) {
   EXPECT_TRUE(std::ranges::is_sorted(expected.holdings));
 }
 
+// Shares and their sizes; "GPU-0" is the device of all of them.
+GrantedSizes sizes_of(const std::map<std::string, std::uint64_t, std::less<>>& sizes) {
+  return {{kMemory, sizes}};
+}
+
+Records with_one_grant(std::uint64_t bytes) {
+  Records records = with_reading({}, {at(0), Holdings{}, Holdings{}});
+  return with_grant(std::move(records), {kMemory, {"GPU-0::abcd-0"}, at(1), {{"GPU-0", bytes}}});
+}
+
+TEST(Sizes, AreThoseOfTheGrantFromItsMomentOn) {
+  EXPECT_EQ(present(with_one_grant(7)).sizes, sizes_of({{"GPU-0::abcd-0", 7}}));
+}
+
+TEST(Sizes, StayWhenTheGrantIsSettledAndWhenOtherSizesAreOffered) {
+  Records records = with_one_grant(7);
+  records = with_reading(std::move(records), {.begun = at(2),
+                                              .checkpoint = Holdings{saved(
+                                                  "a", {"GPU-0::abcd-0"}, "main", kMemory)}});
+  EXPECT_THAT(records.fresh, IsEmpty());
+  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 2}}}});
+  EXPECT_EQ(present(records).sizes, sizes_of({{"GPU-0::abcd-0", 7}}));
+}
+
+TEST(Sizes, GoWithTheShare) {
+  Records records = with_one_grant(7);
+  const Holding held = saved("a", {"GPU-0::abcd-0"}, "main", kMemory);
+  records = with_reading(std::move(records), {at(2), std::nullopt, Holdings{held}});
+  records = with_reading(std::move(records), {at(3), Holdings{}, Holdings{}});
+  EXPECT_EQ(present(records).sizes, GrantedSizes{});
+}
+
+// A kubelet that has just started lists no pods; its checkpoint has them all.
+TEST(Sizes, StayWhenOnlyPodResourcesHasNotTheShare) {
+  Records records;
+  records.sizes = sizes_of({{"GPU-0::abcd-0", 7}});
+  records = with_reading(std::move(records), {.begun = at(1), .pod_resources = Holdings{}});
+  EXPECT_EQ(records.sizes, sizes_of({{"GPU-0::abcd-0", 7}}));
+}
+
+TEST(Sizes, OfWhatWasGrantedBeforeUsAreThoseThatWereOfferedThen) {
+  Records records;
+  records.offered = {{kMemory, {{"GPU-0", 40}}}};
+  EXPECT_EQ(with_offer(records, {{kMemory, {{"GPU-0", 10}}}}).offered, records.offered)
+      << "not before it is known what is held";
+  const Holding held = saved("a", {"GPU-0::abcd-0"}, "main", kMemory);
+  records = with_reading(std::move(records), {at(1), std::nullopt, Holdings{held}});
+  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 10}}}});
+  EXPECT_EQ(present(records).sizes, sizes_of({{"GPU-0::abcd-0", 40}}));
+}
+
+TEST(Sizes, OfAShareThatIsGrantedAgainAreThoseOfTheNewGrant) {
+  Records records = with_one_grant(7);
+  records = with_grant(std::move(records), {kMemory, {"GPU-0::abcd-0"}, at(9), {{"GPU-0", 2}}});
+  EXPECT_EQ(present(records).sizes, sizes_of({{"GPU-0::abcd-0", 2}}));
+}
+
+TEST(Sizes, OfWholeDevicesAreNotKept) {
+  Records records = with_reading({}, {at(0), Holdings{}, Holdings{}});
+  records = with_grant(std::move(records), {kGpu, {"GPU-0"}, at(1), {{"GPU-0", 7}}});
+  EXPECT_EQ(present(records).sizes, GrantedSizes{});
+}
+
 }  // namespace
 }  // namespace tranche

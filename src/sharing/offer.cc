@@ -243,7 +243,16 @@ Catalog offer(const Inventory& inventory, const SharingPolicy& policy) {
       offering.withhold(gpu, std::move(reason));
     }
   }
-  return std::move(offering).finish();
+  Catalog catalog = std::move(offering).finish();
+  for (const Gpu& gpu : inventory.gpus) {
+    if (gpu.minor && !gpu.lost) {
+      catalog.gpu_of_node.emplace("nvidia" + std::to_string(*gpu.minor), gpu.uuid.text);
+    }
+    for (const MigDevice& mig : gpu.mig) {
+      catalog.gpu_of_slice.emplace(mig.uuid.text, gpu.uuid.text);
+    }
+  }
+  return catalog;
 }
 
 std::vector<OfferedDevice> node_devices(const Inventory& inventory) {

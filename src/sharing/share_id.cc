@@ -10,6 +10,7 @@ namespace tranche {
 namespace {
 
 constexpr std::string_view kMark = "::";
+constexpr std::string_view kForeignMark = "-_-";
 constexpr std::size_t kTagLength = 4;
 constexpr std::string_view kTagLetters = "abcdefghijklmnopqrstuvwxyz234567";
 constexpr std::size_t kFirstLetters = 26;  // a tag never looks like a number
@@ -53,6 +54,14 @@ std::optional<ParsedShareId> parse_share_id(std::string_view text) {
   const auto replica = parse_replica(rest.substr(kTagLength + 1));
   if (!replica) return std::nullopt;
   return ParsedShareId{.device = device, .tag = tag, .replica = replica};
+}
+
+std::optional<ParsedShareId> parse_any_share_id(std::string_view text) {
+  const std::size_t mark = text.rfind(kForeignMark);
+  if (mark == std::string_view::npos || mark == 0) return parse_share_id(text);
+  const auto replica = parse_number<unsigned>(text.substr(mark + kForeignMark.size()));
+  if (!replica) return parse_share_id(text);
+  return ParsedShareId{.device = text.substr(0, mark), .replica = replica};
 }
 
 std::string share_tag(const ResourceName& resource) {

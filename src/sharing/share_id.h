@@ -34,6 +34,10 @@ std::string share_id(std::string_view device, std::string_view tag,
 // Reads what share_id() writes and nothing else: "X::03" is no id of ours.
 std::optional<ParsedShareId> parse_share_id(std::string_view text);
 
+// The same, and the ids of other sharing plugins too: "GPU-8f1c…-_-3" (GPUShare's and
+// those made from it). Such an id has no tag.
+std::optional<ParsedShareId> parse_any_share_id(std::string_view text);
+
 // The tag of a resource, always the same for the same name: four characters,
 // the first a letter. Two names can have the same one, though hardly.
 std::string share_tag(const ResourceName& resource);

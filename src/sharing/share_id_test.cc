@@ -50,5 +50,15 @@ TEST(ShareTag, IsReadBackFromAnId) {
   }
 }
 
+TEST(AnyShareId, IsAlsoOneOfAnotherSharingPlugin) {
+  EXPECT_EQ(parse_any_share_id("GPU-8f1c-_-12"),
+            (ParsedShareId{.device = "GPU-8f1c", .replica = 12}));
+  EXPECT_EQ(parse_any_share_id("nvidia0-_-1"), (ParsedShareId{.device = "nvidia0", .replica = 1}));
+  EXPECT_EQ(parse_any_share_id("GPU-8f1c::3"), parse_share_id("GPU-8f1c::3"));
+  EXPECT_EQ(parse_any_share_id("GPU-8f1c"), parse_share_id("GPU-8f1c"));
+  EXPECT_EQ(parse_any_share_id("-_-1"), parse_share_id("-_-1"));
+  EXPECT_EQ(parse_any_share_id(""), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tranche

@@ -49,7 +49,6 @@ class LedgerStory : public testing::Test {
                             .wants_confirmation = [this] { return !to_confirm(records()).empty(); },
                             .nudge = [this] { nudge(); }},
         gate_, log_);
-    keeper_->keep(true);
     keeper_->start();
     await_list();
   }
@@ -270,7 +269,6 @@ TEST_F(LedgerStory, ANewKeeperFindsEverythingAgain) {
                           .wants_confirmation = [] { return false; },
                           .nudge = [] {}},
       gate_, log_);
-  keeper_->keep(true);
   keeper_->start();
   expect_held({holder("one", "main"), holder("one", "prepare")});
 }
