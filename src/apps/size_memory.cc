@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
 
-// Both kinds of sizes are bytes by resource and id.
+// Bytes by resource and id, of a share or of a device.
 GrantedSizes sizes_in(const Json& json, const char* key) {
   GrantedSizes sizes;
   for (const auto& [resource, of_resource] : json.at(key).items()) {
@@ -42,7 +42,10 @@ LedgerBook::Sizes read(const std::string& path, const Log& log) {
 }  // namespace
 
 std::string to_text(const LedgerBook::Sizes& sizes) {
-  const Json json{{"version", kVersion}, {"granted", sizes.granted}, {"offered", sizes.offered}};
+  const Json json{{"version", kVersion},
+                  {"granted", sizes.granted},
+                  {"offered", sizes.offered},
+                  {"offeredBefore", sizes.offered_before}};
   // An id is the kubelet's word and may hold any byte.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -53,7 +56,8 @@ Result<LedgerBook::Sizes> parse_sizes(std::string_view text) {
     if (json_field<int>(json, "version") != kVersion) {
       return Error{ErrorCode::kInvalidArgument, "it is of another version"};
     }
-    return LedgerBook::Sizes{sizes_in(json, "granted"), sizes_in(json, "offered")};
+    return LedgerBook::Sizes{sizes_in(json, "granted"), sizes_in(json, "offered"),
+                             sizes_in(json, "offeredBefore")};
   } catch (const std::exception& error) {
     return Error{ErrorCode::kInvalidArgument, error.what()};
   }

@@ -24,19 +24,20 @@ std::vector<Holding> LedgerBook::to_confirm() const {
 
 LedgerBook::Sizes LedgerBook::sizes() const {
   const std::lock_guard lock(mutex_);
-  return {records_.sizes, records_.offered};
+  return {records_.sizes, records_.offered, records_.offered_before};
 }
 
 void LedgerBook::recall(Sizes sizes) {
   const std::lock_guard lock(mutex_);
   records_.sizes = std::move(sizes.granted);
   records_.offered = std::move(sizes.offered);
+  records_.offered_before = std::move(sizes.offered_before);
+  records_.offered_at = std::chrono::steady_clock::now();
 }
 
 void LedgerBook::offer(const OfferedSizes& offered) {
   const std::lock_guard lock(mutex_);
-  if (records_.offered == offered) return;
-  records_ = with_offer(std::move(records_), offered);
+  records_ = with_offer(std::move(records_), offered, std::chrono::steady_clock::now());
   renew();
 }
 

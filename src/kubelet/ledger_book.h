@@ -48,6 +48,7 @@ class LedgerBook {
   struct Sizes {
     GrantedSizes granted;
     OfferedSizes offered;
+    OfferedSizes offered_before;
 
     bool operator==(const Sizes&) const = default;
   };

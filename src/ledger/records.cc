@@ -176,12 +176,29 @@ const std::uint64_t* offered_size(const OfferedSizes& offered, const std::string
   return find_size(offered, resource, parsed->device);
 }
 
+// Of a share that was granted with one of two sizes. A size that is not counted (0) can
+// be any.
+std::uint64_t larger(std::uint64_t one, std::uint64_t other) {
+  return one == 0 || other == 0 ? 0 : std::max(one, other);
+}
+
+OfferedSizes larger(OfferedSizes sizes, const OfferedSizes& others) {
+  for (const auto& [resource, devices] : others) {
+    for (const auto& [device, bytes] : devices) {
+      const auto [known, is_new] = sizes[resource].emplace(device, bytes);
+      if (!is_new) known->second = larger(known->second, bytes);
+    }
+  }
+  return sizes;
+}
+
 // What is held and has no size yet gets the one that was offered when it was granted.
 void add_missing_sizes(Records& records, const Ledger& held) {
+  const OfferedSizes offered = larger(records.offered, records.offered_before);
   for (const Holding& holding : held.holdings) {
     for (const std::string& share : holding.shares) {
       if (find_size(records.sizes, holding.resource, share) != nullptr) continue;
-      const std::uint64_t* size = offered_size(records.offered, holding.resource, share);
+      const std::uint64_t* size = offered_size(offered, holding.resource, share);
       if (size != nullptr) records.sizes[holding.resource].emplace(share, *size);
     }
   }
@@ -257,10 +274,15 @@ Records with_grant(Records records, FreshGrant grant) {
   return records;
 }
 
-Records with_offer(Records records, OfferedSizes offered) {
+Records with_offer(Records records, OfferedSizes offered, LedgerTime now) {
   if (!records.is_known()) return records;
+  const bool is_over = now >= records.offered_at + kGrantPatience;
+  if (is_over) records.offered_before.clear();
+  if (records.offered == offered) return records;
   add_missing_sizes(records, held_now(records));
+  records.offered_before = larger(std::move(records.offered_before), records.offered);
   records.offered = std::move(offered);
+  records.offered_at = now;
   return records;
 }
 

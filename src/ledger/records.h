@@ -26,9 +26,10 @@
 //     never shows init containers. Where no source ever answers, none expires.
 //   * A share that is granted again belongs to the newer grant: the kubelet gives
 //     only what it takes for free.
-//   * A share keeps the size that it was granted with for as long as it is held. One
-//     that was granted before us has the size that was offered when we last knew, and
-//     where we never did, the one that is offered first.
+//   * A share keeps the size that it was granted with for as long as it is held. Of one
+//     that an agent before us granted and did not write down, it is the size that was
+//     offered then; where another one was offered within kGrantPatience before, the
+//     larger of the two, because a call may have been under way.
 #pragma once
 
 #include <chrono>
@@ -83,9 +84,12 @@ struct Records {
   // What only the checkpoint had when it was last newer than pod-resources.
   std::vector<Holding> confirmed;
   LedgerTime confirmed_at;
-  // What is held was granted with these sizes; and what was offered when we last knew.
+  // What is held was granted with these sizes; and what was offered last, and before
+  // that where it may still matter.
   GrantedSizes sizes;
   OfferedSizes offered;
+  OfferedSizes offered_before;
+  LedgerTime offered_at;
 
   // Whether anything is known of what is held: unknown is not empty.
   bool is_known() const { return pod_resources || checkpoint; }
@@ -96,7 +100,7 @@ Records with_reading(Records records, const LedgerReading& reading);
 Records with_grant(Records records, FreshGrant grant);
 // From now on shares are offered with these sizes. Where nothing is known of what is
 // held, nothing changes: what was held before would get the sizes of now.
-Records with_offer(Records records, OfferedSizes offered);
+Records with_offer(Records records, OfferedSizes offered, LedgerTime now);
 
 // Everything that counts as held.
 Ledger present(const Records& records);

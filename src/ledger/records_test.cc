@@ -284,7 +284,7 @@ TEST(Sizes, StayWhenTheGrantIsSettledAndWhenOtherSizesAreOffered) {
                                               .checkpoint = Holdings{saved(
                                                   "a", {"GPU-0::abcd-0"}, "main", kMemory)}});
   EXPECT_THAT(records.fresh, IsEmpty());
-  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 2}}}});
+  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 2}}}}, at(3));
   EXPECT_EQ(present(records).sizes, sizes_of({{"GPU-0::abcd-0", 7}}));
 }
 
@@ -307,12 +307,26 @@ TEST(Sizes, StayWhenOnlyPodResourcesHasNotTheShare) {
 TEST(Sizes, OfWhatWasGrantedBeforeUsAreThoseThatWereOfferedThen) {
   Records records;
   records.offered = {{kMemory, {{"GPU-0", 40}}}};
-  EXPECT_EQ(with_offer(records, {{kMemory, {{"GPU-0", 10}}}}).offered, records.offered)
+  EXPECT_EQ(with_offer(records, {{kMemory, {{"GPU-0", 10}}}}, at(0)).offered, records.offered)
       << "not before it is known what is held";
   const Holding held = saved("a", {"GPU-0::abcd-0"}, "main", kMemory);
   records = with_reading(std::move(records), {at(1), std::nullopt, Holdings{held}});
-  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 10}}}});
+  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 10}}}}, at(2));
   EXPECT_EQ(present(records).sizes, sizes_of({{"GPU-0::abcd-0", 40}}));
+}
+
+// A call was under way when other sizes came to be offered, and the agent ended before it
+// wrote the grant down.
+TEST(Sizes, OfAGrantAboutWhichNothingIsKnownAreTheLargestThatMayHaveBeenOffered) {
+  Records records = with_reading({}, {at(0), Holdings{}, Holdings{}});
+  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 40}}}}, at(1));
+  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 10}}}}, at(100));
+  const Holding held = saved("a", {"GPU-0::abcd-0"}, "main", kMemory);
+  const Records soon = with_reading(records, {at(101), std::nullopt, Holdings{held}});
+  EXPECT_EQ(present(soon).sizes, sizes_of({{"GPU-0::abcd-0", 40}}));
+  records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 10}}}}, at(160));
+  const Records later = with_reading(records, {at(161), std::nullopt, Holdings{held}});
+  EXPECT_EQ(present(later).sizes, sizes_of({{"GPU-0::abcd-0", 10}}));
 }
 
 TEST(Sizes, OfAShareThatIsGrantedAgainAreThoseOfTheNewGrant) {

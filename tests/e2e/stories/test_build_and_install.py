@@ -10,6 +10,7 @@ import tarfile
 from cluster.layout import OUTER
 
 from .registry import ADDRESS, LOCAL_ADDRESS, Registry
+from .story_sets import extended
 from .test_install import PROJECT, Installed
 
 TAG = "0.1-e2e"
@@ -111,6 +112,7 @@ class BuildAndInstall(Installed):
         self.until_offered(8)
         self.assert_a_pod_gets_a_gpu()
 
+    @extended
     def test_a_registry_on_this_machine_needs_no_option_and_a_profile_reaches_the_agent(self):
         self.registry()
         self.succeeds("build.sh", LOCAL_ADDRESS, TAG)
@@ -119,6 +121,7 @@ class BuildAndInstall(Installed):
         self.succeeds("install.sh", "--profile", "gpushare", LOCAL_ADDRESS, TAG)
         self.until_offered(8 * 40, "aliyun.com/gpu-mem")
 
+    @extended
     def test_plain_http_is_used_only_if_it_is_asked_for(self):
         registry = self.registry()
         said = self.builds_but_cannot_push(ADDRESS)
@@ -134,6 +137,7 @@ class BuildAndInstall(Installed):
         self.assertIn("ImagePull", said)
         self.assertIn(f"The nodes must be told that {ADDRESS} speaks plain HTTP", said)
 
+    @extended
     def test_a_registry_by_tls_is_pushed_to_if_its_certificate_is_trusted(self):
         self.registry(certificate="apiserver")
         said = self.builds_but_cannot_push(ADDRESS)
@@ -141,11 +145,13 @@ class BuildAndInstall(Installed):
         self.assertIn(f"/etc/containers/certs.d/{ADDRESS}/ca.crt", said)
         self.succeeds("build.sh", ADDRESS, TAG, SSL_CERT_FILE=str(self.cluster.layout.certificate("ca")))
 
+    @extended
     def test_a_registry_that_wants_a_password_is_named_with_how_to_give_it(self):
         self.registry(password=True)
         said = self.builds_but_cannot_push("--insecure", ADDRESS)
         self.assertIn(f"skopeo login {ADDRESS}", said)
 
+    @extended
     def test_without_a_registry_the_image_is_kept_and_works_when_it_is_imported(self):
         said = self.builds_but_cannot_push(ADDRESS)
         self.assertIn(f"could not push to {ADDRESS}", said)

@@ -6,6 +6,7 @@ from cluster.cluster import until
 
 from .pods import container, pod_of
 from .story import GPU, Story
+from .story_sets import extended
 from .under_test import only_ours
 
 HANDED_OFF = "/var/lib/kubelet/device-plugins/tranche/nested"
@@ -91,6 +92,7 @@ class HandedOff(Story):
         self.assertGreater(self.grant("node")["generation"], generation)
         self.assertEqual(self.read("node", "/gpu.env").strip().split(","), granted)
 
+    @extended
     def test_files_outlive_restarts_of_the_container_and_a_reboot_and_go_with_the_pod(self):
         agent = self.host_agent()
         look = 'echo "told env $(cat /gpu.env)"'
@@ -173,6 +175,7 @@ class HandedOff(Story):
         self.driver.fault("lose", "--gpu", granted.split(",")[0])
         until(lambda: not self.grant("node")["devices"][0]["healthy"], "the news of the lost GPU", 30)
 
+    @extended
     def test_without_pod_resources_files_go_when_the_next_pod_comes(self):
         self.host_agent("--pod-resources-socket=/nowhere/kubelet.sock")
         self.node_pod("old", 1)

@@ -112,7 +112,7 @@ class Mps(WithMpsPrograms):
         program = self.gpus_.root / "usr/bin/nvidia-cuda-mps-control"
         away = program.rename(program.with_suffix(".away"))
         agent.signal(signal.SIGHUP)
-        agent.until_logged(f"{MEMORY} is not offered")
+        agent.until_logged(f"{MEMORY} has no usable share")
         away.rename(program)
         agent.signal(signal.SIGHUP)
         self.until_offered(4 * 15, MEMORY)

@@ -9,10 +9,12 @@ from cluster.cluster import until
 from .nested import NestedStory
 from .pods import pod
 from .story import PODS
+from .story_sets import extended
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
+@extended
 class Nested(NestedStory):
     def traces_of_pod(self, uid):
         """Processes, its own and those of all pods inside, and what the outer node has for them."""

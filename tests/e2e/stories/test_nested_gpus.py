@@ -6,6 +6,7 @@ from cluster.cluster import until
 
 from .nested import NestedStory
 from .story import GPU
+from .story_sets import extended
 from .under_test import only_ours
 
 FAST = "--health-check-interval=500ms"
@@ -89,12 +90,14 @@ class NestedGpus(NestedStory):
         self.assertEqual(sorted(inner.run_pod("both", 2).visible()), sorted(others))
         self.assertEqual(sorted(self.seen_by(inner, "both")), sorted(others))
 
+    @extended
     def test_granted_gpus_are_cut_again_inside(self):
         inner, _ = self.start("--gpu-duplication-factor=10")
         inner.until_offered(20, "deepomatic.com/shared-gpu")
         shares = inner.run_pod("two", 2, "deepomatic.com/shared-gpu")
         self.assertEqual(sorted(shares.visible()), sorted(self.granted(inner)))
 
+    @extended
     def test_a_guest_of_the_seed_reads_gpu_env_alone(self):
         """No JSON is looked at: the list is all that a plugin of the seed's kind knows, and the node pod's own
         script writes it."""
@@ -110,6 +113,7 @@ class NestedGpus(NestedStory):
         self.host.command("resume")
         inner.until_offered(2)
 
+    @extended
     def test_a_restarted_node_pod_has_its_grant_and_nothing_else(self):
         inner, guest = self.start(changes={"restartPolicy": "Always"})
         inner.until_offered(2)
@@ -122,6 +126,7 @@ class NestedGpus(NestedStory):
         inner.until_offered(2)
         self.assertEqual(inner.offered(GPU), (2, 2))
 
+    @extended
     def test_a_part_of_a_gpu_is_all_that_a_guest_has_by_whatever_names(self):
         """Two resources in one node pod: memory of one GPU, and another GPU."""
         self.driver = self.gpus("dgx-a100")

@@ -4,10 +4,12 @@ from cluster.cluster import until
 
 from .gpus import DRIVER_ROOT
 from .nested import NestedStory
+from .story_sets import extended
 from .test_install import ARCHIVE, DEPLOY, SYSTEM_PODS
 from .under_test import only_ours
 
 
+@extended
 @only_ours("knows no nested clusters")
 class NestedByHelm(NestedStory):
     more_programs = ("nvidia", "helm")

@@ -7,6 +7,7 @@ from cluster.cluster import until
 
 from .pods import container, pod, pod_of
 from .story import GPU, Story
+from .story_sets import extended
 from .under_test import only_ours
 
 MEMORY = "aliyun.com/gpu-mem"
@@ -94,6 +95,7 @@ class Memory(Policies):
         for number in range(100):
             self.until_phase(f"small-{number}", "Running")
 
+    @extended
     def test_small_pods_are_packed_over_gpus_of_two_sizes_until_the_last_is_refused(self):
         """The small GPU has 60 units of 256 MiB, the large one 89."""
         self.gpus(WORLDS / "two-sizes.yaml")
@@ -109,6 +111,7 @@ class Memory(Policies):
         self.assertIn("GPU 0: 1 of 60, GPU 1: 1 of 89", self.refusal("last"))
         self.assertEqual(agent.resource(MEMORY)["kubelet"]["allocationsRefused"], 1)
 
+    @extended
     def test_under_largest_block_the_last_of_a_hundred_pods_waits(self):
         self.gpus(WORLDS / "two-sizes.yaml")
         self.policy_agent(memory("256MiB", offer="largest-block"))

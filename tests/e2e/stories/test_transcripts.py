@@ -13,6 +13,7 @@ from .real_node import RealNode
 from .recorded_node import Part
 from .standin_node import StandinNode
 from .story import GPU, Story
+from .story_sets import extended
 from .under_test import only_ours
 
 SLICE_1G, SLICE_2G, SLICE_3G, SLICE_4G = (
@@ -46,6 +47,7 @@ class Transcripts(Story):
         self.assertEqual(len(granted), real.asked)
         return lines
 
+    @extended
     def test_another_story_is_told_apart(self):
         def story(node):
             node.start()
@@ -75,6 +77,7 @@ class Transcripts(Story):
             node.admit("three", {GPU: 3})
         self.told_alike("dgx-a100", story)
 
+    @extended
     def test_pods_have_several_containers(self):
         def story(node):
             node.start()
@@ -91,6 +94,7 @@ class Transcripts(Story):
             node.admit("rest", {GPU: 2})
         self.told_alike("dgx-a100", story)
 
+    @extended
     def test_a_gpu_fails_and_recovers(self):
         def story(node):
             node.start()
@@ -114,6 +118,7 @@ class Transcripts(Story):
             node.admit("rest", {GPU: 2})
         self.told_alike("dgx-a100", story)
 
+    @extended
     def test_a_kubelet_is_restarted_under_running_pods(self):
         def story(node):
             node.start()
@@ -130,6 +135,7 @@ class Transcripts(Story):
             node.admit("four", {GPU: 4})
         self.told_alike("dgx-a100", story)
 
+    @extended
     def test_a_kubelet_is_restarted_while_the_agent_is_away(self):
         """With the agent there its registration races with the kubelet's look at its pods."""
         def story(node):
@@ -152,6 +158,7 @@ class Transcripts(Story):
         self.assertIn("prepared was ended: UnexpectedAdmissionError: Allocate failed due to no healthy devices present; "
                       f"cannot allocate unhealthy devices {GPU}, which is unexpected", lines)
 
+    @extended
     def test_the_agent_is_killed_and_comes_back(self):
         def story(node):
             node.start()
@@ -172,6 +179,7 @@ class Transcripts(Story):
             node.admit("late", {GPU: 3})
         self.told_alike("dgx-a100", story)
 
+    @extended
     def test_pods_are_there_before_the_agent(self):
         late = "nvidia.com/gpu-late"  # no other story may have made it known to the kubelet
 
@@ -185,6 +193,7 @@ class Transcripts(Story):
             node.admit("rest", {late: 4})
         self.told_alike("t4-quad", story)
 
+    @extended
     def test_gpus_are_cut_with_mig(self):
         def story(node):
             node.start("--mig-strategy=mixed")
@@ -197,6 +206,7 @@ class Transcripts(Story):
             node.admit("heir", {SLICE_1G: 4, SLICE_3G: 2})
         self.told_alike("dgx-a100-mig-mixed", story)
 
+    @extended
     def test_gpus_are_cut_otherwise_under_running_pods(self):
         def story(node):
             node.start("--mig-strategy=mixed")
@@ -207,19 +217,20 @@ class Transcripts(Story):
             offer = {**MIXED, GPU: 5, SLICE_1G: 2}
             node.until_all_offered(offer)
             node.admit("one", {GPU: 1})
-            node.fault("mig", "--gpu", "0", "--layout", "4g.20gb,3g.20gb")  # a GPU that is in use
+            node.remove("whole")  # slices of a GPU that is held are not offered
+            node.fault("mig", "--gpu", "0", "--layout", "4g.20gb,3g.20gb")
             offer |= {GPU: 4, SLICE_4G: 1, SLICE_3G: 4}
             node.until_all_offered(offer)
             node.admit("big", {SLICE_4G: 1, SLICE_3G: 1})
             node.remove("small")
             node.admit("small-again", {SLICE_1G: 2})
-            node.remove("whole")
             node.admit("three", {GPU: 3})
             node.restart_kubelet()
             node.until_all_offered(offer)
             node.admit("last", {SLICE_3G: 2})
         self.told_alike("dgx-a100-mig-mixed", story)
 
+    @extended
     def test_gpus_are_shared(self):
         def story(node):
             node.start(config=time_slicing())
@@ -232,6 +243,7 @@ class Transcripts(Story):
             node.admit("rest", {GPU: 7})
         self.told_alike("t4-quad", story)
 
+    @extended
     def test_the_agent_refuses_a_pod(self):
         def story(node):
             node.start(config=time_slicing(failRequestsGreaterThanOne=True))
