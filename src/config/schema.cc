@@ -180,7 +180,7 @@ constexpr KeySpec kStructure[] = {
     {.path = "tranche.policies[].enforcement",
      .fallback = "auto",
      .help = "What must hold a container to its share: driver, mps-exclusive, mps or none. Where "
-             "the node cannot, the resource is not offered. auto: whatever the node has."},
+             "the node cannot, its shares are listed unhealthy. auto: whatever the node has."},
 };
 
 }  // namespace

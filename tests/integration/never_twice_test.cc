@@ -204,6 +204,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
   }
 
   std::string wrong() const { return wrong_; }
+  unsigned granted() const { return granted_; }
 
  private:
   const std::string& any_configuration() {
@@ -254,6 +255,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
 
   void take(const std::string& name, const standin::AdmissionResult& result) {
     if (!result.admitted || result.containers.empty()) return;
+    ++granted_;
     const std::vector<Promise> promises = promises_of(result.containers.front());
     for (const Promise& promise : promises) complain_about(name, promise);
     alive_[name] = promises;
@@ -366,6 +368,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
   std::mt19937 random_;
   std::map<std::string, std::vector<Promise>> alive_;  // by pod
   unsigned pods_ = 0;
+  unsigned granted_ = 0;
   bool has_limits_ = true;
   std::string wrong_;
 };
@@ -377,6 +380,7 @@ TEST_P(RandomLife, NothingIsGivenTwice) {
     step();
     ASSERT_EQ(wrong(), "") << "step " << number << "\n" << agent_->output();
   }
+  EXPECT_GT(granted(), 5U) << "the life was too quiet to show anything";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seed, RandomLife, testing::Values(1U, 2U, 3U));
