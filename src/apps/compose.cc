@@ -102,10 +102,11 @@ std::string why_mps_is_left_alone(const Inventory& inventory, const Settings& se
   return "";
 }
 
+// With numbers, because the configuration selects devices by them.
 std::set<std::string> device_uuids(const Inventory& inventory) {
   std::set<std::string> uuids;
   for (const Gpu& gpu : inventory.gpus) {
-    uuids.insert(gpu.uuid.text);
+    uuids.insert(std::to_string(gpu.index) + " " + gpu.uuid.text);
     for (const MigDevice& mig : gpu.mig) uuids.insert(mig.uuid.text);
   }
   return uuids;

@@ -53,6 +53,9 @@ TEST(Devices, AreTheSameHoweverTheyAre) {
   Inventory after = before;
   after.gpus[0].health = {{"xid 79"}};
   EXPECT_TRUE(has_same_devices(before, after));
+  after.gpus[0].index = 7;
+  EXPECT_FALSE(has_same_devices(before, after)) << "rows by index choose others now";
+  after.gpus[0].index = before.gpus[0].index;
   after.gpus.pop_back();
   EXPECT_FALSE(has_same_devices(before, after));
 }
