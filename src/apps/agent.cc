@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "apps/mps_desk.h"
 #include "apps/nested_desk.h"
 #include "apps/node_status.h"
+#include "apps/numbers.h"
 #include "apps/release.h"
 #include "apps/size_memory.h"
 #include "apps/unit_memory.h"
@@ -308,7 +310,14 @@ class Agent {
             [this] {
               scanner_.resume();
               return Result<std::string>("the driver is being taken up again");
-            }};
+            },
+        .forget_numbers = [this](const std::vector<std::string>& words) -> Result<std::string> {
+          Result<std::set<unsigned>> numbers =
+              numbers_named(words, inventory_.get().value->numbers);
+          if (!numbers) return numbers.error();
+          scanner_.forget_numbers(*numbers);
+          return forget_answer(*numbers);
+        }};
     auto started = ControlServer::start(control_socket(settings_.state_dir), std::move(handlers));
     if (started) {
       control_ = *std::move(started);

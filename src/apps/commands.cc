@@ -7,12 +7,14 @@
 
 #include "apps/compose.h"
 #include "apps/node_status.h"
+#include "apps/numbers.h"
 #include "capture/capture.h"
 #include "control/control_client.h"
 #include "control/control_server.h"
 #include "host/host_files.h"
 #include "inventory/device_node_source.h"
 #include "inventory/fallback_source.h"
+#include "inventory/gpu_numbers_file.h"
 #include "inventory/scanner.h"
 #include "nested/host_grant_reader.h"
 #include "nvml/nvml_source.h"
@@ -35,8 +37,8 @@ GuestInventory as_granted(const Settings& settings, NodeStatus& status) {
                : unknown_part(status.inventory, grant.error().message);
 }
 
-// What an agent would see. Reads and leaves nothing behind: faults that an
-// agent remembers are taken into account, none are written down.
+// What an agent would see. It uses the GPU numbers that an agent has kept, and
+// writes nothing.
 NodeStatus own_look(const Settings& settings) {
   Log quiet([](std::string_view) {});
   const HostFiles host(settings.host_root);
@@ -44,6 +46,8 @@ NodeStatus own_look(const Settings& settings) {
   DeviceNodeSource nodes(host);
   FallbackSource source(nvml, nodes);
   NodeState state;
+  const Result<GpuNumbers> numbers = read_gpu_numbers(gpu_numbers_path(settings.state_dir));
+  if (numbers) state.inventory.numbers = *numbers;
   if (const Status opened = source.open(); !opened) {
     state = with_driver_trouble(state, opened.error().message, false);
   } else if (const Result<DriverReading> reading = source.read({}); !reading) {
@@ -58,30 +62,68 @@ NodeStatus own_look(const Settings& settings) {
   status.catalog = compose(status.inventory, settings, {}).catalog;
   status.catalog.notes.insert(status.catalog.notes.end(), granted.notes.begin(),
                               granted.notes.end());
+  if (!numbers && numbers.error().code != ErrorCode::kNotFound) {
+    status.catalog.notes.push_back("cannot read the GPU numbers, so indexes are the driver's: " +
+                                   numbers.error().message);
+  }
   return status;
+}
+
+struct StatusDocument {
+  std::string json;
+  bool driver_is_there = true;
+};
+
+// The running agent's, or from a look of our own.
+StatusDocument status_document(const Settings& settings) {
+  if (const auto answer = ask_status(control_socket(settings.state_dir))) return {*answer, true};
+  const NodeStatus status = own_look(settings);
+  return {to_json(status), status.inventory.driver != DriverKind::kNone};
+}
+
+int print(const Result<std::string>& text) {
+  if (!text) return complain(text.error());
+  std::cout << *text;
+  return 0;
+}
+
+// By the running agent; in its file only where none runs.
+Result<std::string> forget_numbers(const Settings& settings,
+                                   const std::vector<std::string>& words) {
+  Result<std::string> answer = ask_forget_numbers(control_socket(settings.state_dir), words);
+  if (answer || answer.error().code != ErrorCode::kUnavailable) return answer;
+  const std::string path = gpu_numbers_path(settings.state_dir);
+  Result<GpuNumbers> numbers = read_gpu_numbers(path);
+  if (!numbers) return numbers.error().in("no agent runs here, and its file cannot be read");
+  const Result<std::set<unsigned>> forgotten = numbers_named(words, *numbers);
+  if (!forgotten) return forgotten.error();
+  for (const unsigned number : *forgotten) numbers->erase(number);
+  if (const Status written = write_gpu_numbers(path, *numbers); !written) return written.error();
+  return forget_answer(*forgotten);
 }
 
 }  // namespace
 
 int run_devices(const Loaded& loaded, OutputFormat format) {
-  const Result<std::string> answer = ask_status(control_socket(loaded.settings.state_dir));
-  std::string json;
-  bool driver_is_there = true;
-  if (answer) {
-    json = *answer;
-  } else {
-    const NodeStatus status = own_look(loaded.settings);
-    driver_is_there = status.inventory.driver != DriverKind::kNone;
-    json = to_json(status);
+  const StatusDocument document = status_document(loaded.settings);
+  const int printed =
+      print(format == OutputFormat::kJson ? document.json : status_tables(document.json));
+  return document.driver_is_there ? printed : 1;
+}
+
+int run_numbers(const Loaded& loaded, OutputFormat format) {
+  std::vector<std::string> words = loaded.positionals;
+  if (words.empty()) {
+    const std::string json = status_document(loaded.settings).json;
+    return print(format == OutputFormat::kJson ? numbers_json(json) : numbers_table(json));
   }
-  if (format == OutputFormat::kJson) {
-    std::cout << json;
-    return driver_is_there ? 0 : 1;
+  if (words.front() != "forget") {
+    return complain({ErrorCode::kInvalidArgument,
+                     "'numbers' takes nothing or 'forget', and not '" + words.front() + "'"});
   }
-  const Result<std::string> tables = status_tables(json);
-  if (!tables) return complain(tables.error());
-  std::cout << *tables;
-  return driver_is_there ? 0 : 1;
+  words.erase(words.begin());
+  Result<std::string> answer = forget_numbers(loaded.settings, words);
+  return print(answer ? *answer + "\n" : answer);
 }
 
 int run_check_config(const Loaded& loaded, OutputFormat format) {

@@ -18,5 +18,7 @@ int run_check_config(const Loaded& loaded, OutputFormat format);
 int run_capture(const Loaded& loaded, bool without_identity);
 int run_release(const Loaded& loaded);
 int run_resume(const Loaded& loaded);
+// GPU numbers and their PCI addresses; with "forget" and numbers, unbinds these.
+int run_numbers(const Loaded& loaded, OutputFormat format);
 
 }  // namespace tranche

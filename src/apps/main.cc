@@ -83,7 +83,7 @@ int dispatch(const std::string& command, Sources sources) {
       command.empty() ? Result(OutputFormat::kTable) : take_output_format(sources.arguments);
   if (!format) return complain(format.error().message);
   const bool without_identity = command == "capture" && take_anonymous(sources.arguments);
-  sources.allow_positionals = command == "release";
+  sources.allow_positionals = command == "release" || command == "numbers";
   const Result<Loaded> loaded = load_settings(sources);
   if (!loaded) return complain(loaded.error().message);
   if (loaded->wants_help) {
@@ -99,6 +99,7 @@ int dispatch(const std::string& command, Sources sources) {
   if (command == "capture") return run_capture(*loaded, without_identity);
   if (command == "release") return run_release(*loaded);
   if (command == "resume") return run_resume(*loaded);
+  if (command == "numbers") return run_numbers(*loaded, *format);
   Log log;
   return run_agent(sources, *loaded, log);
 }
@@ -112,7 +113,7 @@ int main_with(int count, char** words, char** variables) {
   if (!sources.arguments.empty() && !sources.arguments[0].starts_with('-')) {
     command = sources.arguments[0];
     const std::vector<std::string> commands{"devices", "check-config", "capture", "release",
-                                            "resume",  "version",      "help"};
+                                            "resume",  "numbers",      "version", "help"};
     if (std::ranges::find(commands, command) == commands.end()) {
       const auto meant = nearest(command, commands);
       return complain("there is no command '" + command + "'" +

@@ -18,6 +18,7 @@
 #include "base/unique_fd.h"
 #include "base/wake_fd.h"
 #include "host/host_files.h"
+#include "inventory/gpu_numbers_file.h"
 #include "inventory/node_state.h"
 #include "mps/nvidia_layout.h"
 #include "mps/supervisor.h"
@@ -139,6 +140,10 @@ class ControlDaemon {
       // On top of what was known: a GPU that is lost must not end the clients of
       // the others, which have the same daemon.
       const HostFiles host(settings_.host_root);
+      // The agent's numbers, where its folder is mounted here.
+      if (auto numbers = read_gpu_numbers(gpu_numbers_path(settings_.state_dir))) {
+        state_.inventory.numbers = *std::move(numbers);
+      }
       state_ = with_reading(
           std::move(state_), *reading,
           {.has_pci_device = [&](const PciAddress& pci) { return host.has_pci_device(pci); }});

@@ -45,6 +45,7 @@ Json mig_json(const MigDevice& mig) {
 Json gpu_json(const Gpu& gpu) {
   Json json{{"uuid", gpu.uuid.text},
             {"index", gpu.index},
+            {"driverIndex", or_null(gpu.driver_index)},
             {"minor", or_null(gpu.minor)},
             {"pci", gpu.pci ? Json(to_string(*gpu.pci)) : Json()},
             {"model", gpu.model},
@@ -57,6 +58,14 @@ Json gpu_json(const Gpu& gpu) {
             {"mig", Json::array()}};
   for (const MigDevice& mig : gpu.mig) json["mig"].push_back(mig_json(mig));
   return json;
+}
+
+Json number_json(unsigned number, const NumberedSlot& slot, const std::vector<Gpu>& gpus) {
+  const auto gpu = std::ranges::find(gpus, number, &Gpu::index);
+  const bool is_there = gpu != gpus.end() && gpu->driver_index;
+  return {{"number", number},       {"pci", to_string(slot.pci)},
+          {"uuid", slot.uuid.text}, {"model", slot.model},
+          {"present", is_there},    {"driverIndex", is_there ? Json(*gpu->driver_index) : Json()}};
 }
 
 Json holder_json(const Holding& holding) {
@@ -177,6 +186,7 @@ std::string to_json(const NodeStatus& status) {
               {"cuda", status.inventory.cuda_version},
               {"trouble", status.inventory.driver_trouble}}},
             {"gpus", Json::array()},
+            {"numbers", Json::array()},
             {"resources", Json::array()},
             {"holders", Json::array()},
             {"mpsDaemons", Json::array()},
@@ -186,6 +196,9 @@ std::string to_json(const NodeStatus& status) {
             {"notes", status.catalog.notes},
             {"cdiProblem", status.cdi_problem}};
   for (const Gpu& gpu : status.inventory.gpus) json["gpus"].push_back(gpu_json(gpu));
+  for (const auto& [number, slot] : status.inventory.numbers) {
+    json["numbers"].push_back(number_json(number, slot, status.inventory.gpus));
+  }
   const Coverage coverage(status.catalog, status.ledger.value_or(Ledger{}));
   for (const Offer& offer : status.catalog.offers) {
     json["resources"].push_back(

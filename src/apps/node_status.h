@@ -57,4 +57,8 @@ std::string to_json(const NodeStatus& status);
 // The tables for such a document.
 Result<std::string> status_tables(std::string_view json);
 
+// Its GPU numbers alone, as a table or as JSON.
+Result<std::string> numbers_table(std::string_view json);
+Result<std::string> numbers_json(std::string_view json);
+
 }  // namespace tranche

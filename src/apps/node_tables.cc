@@ -58,6 +58,18 @@ std::string agent_line(const Json& agent) {
   return line;
 }
 
+// Where the driver counts GPUs otherwise than their numbers say.
+std::string driver_index_note(const Json& gpus) {
+  std::vector<std::string> differences;
+  for (const Json& gpu : gpus) {
+    const Json& counted = gpu.at("driverIndex");
+    if (counted.is_null() || counted == gpu.at("index")) continue;
+    differences.push_back("GPU " + text_of(gpu.at("index")) + " as " + text_of(counted));
+  }
+  if (differences.empty()) return {};
+  return "The driver, and nvidia-smi with it, now counts " + join(differences, ", ") + ".\n";
+}
+
 std::string gpu_table(const Json& gpus) {
   std::vector<std::vector<std::string>> rows{
       {"INDEX", "UUID", "MODEL", "MEMORY", "PCI", "NUMA", "HEALTH"}};
@@ -75,7 +87,7 @@ std::string gpu_table(const Json& gpus) {
                       health_text(mig.at("health"))});
     }
   }
-  return rows.size() == 1 ? "No GPU was found.\n" : to_table(rows);
+  return rows.size() == 1 ? "No GPU was found.\n" : to_table(rows) + driver_index_note(gpus);
 }
 
 std::string resource_table(const Json& resources) {
@@ -195,6 +207,12 @@ std::string withheld_table(const Json& withheld) {
   return "\n" + to_table(rows);
 }
 
+Error not_understood(const std::exception& problem) {
+  return {ErrorCode::kInternal,
+          "the agent's answer is not understood (is it of another version?): " +
+              std::string(problem.what())};
+}
+
 }  // namespace
 
 Result<std::string> status_tables(std::string_view text) {
@@ -212,9 +230,32 @@ Result<std::string> status_tables(std::string_view text) {
     }
     return tables;
   } catch (const std::exception& problem) {
-    return Error{ErrorCode::kInternal,
-                 "the agent's answer is not understood (is it of another version?): " +
-                     std::string(problem.what())};
+    return not_understood(problem);
+  }
+}
+
+Result<std::string> numbers_table(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    std::vector<std::vector<std::string>> rows{
+        {"NUMBER", "PCI", "UUID LAST SEEN", "MODEL", "THERE", "DRIVER INDEX"}};
+    for (const Json& entry : json.at("numbers")) {
+      rows.push_back({text_of(entry.at("number")), text_of(entry.at("pci")),
+                      text_of(entry.at("uuid")), text_of(entry.at("model")),
+                      entry.at("present").get<bool>() ? "yes" : "no",
+                      text_of(entry.at("driverIndex"))});
+    }
+    return rows.size() == 1 ? "No GPU number is bound.\n" : to_table(rows);
+  } catch (const std::exception& problem) {
+    return not_understood(problem);
+  }
+}
+
+Result<std::string> numbers_json(std::string_view text) {
+  try {
+    return Json{{"numbers", Json::parse(text).at("numbers")}}.dump(2) + "\n";
+  } catch (const std::exception& problem) {
+    return not_understood(problem);
   }
 }
 

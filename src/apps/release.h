@@ -12,7 +12,8 @@
 
 namespace tranche {
 
-// By uuid, index or PCI address. A word that names none is an error.
+// By uuid, index or PCI address. A word that names none is an error, and so is an
+// index that is one GPU's number and another one's index at the driver.
 Result<std::vector<GpuUuid>> gpus_named(const std::vector<std::string>& words,
                                         const Inventory& inventory);
 

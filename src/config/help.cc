@@ -33,6 +33,10 @@ constexpr std::array kCommands = {
             "reset. GPUs named by index, uuid or PCI address are unhealthy until 'resume', the "
             "others stay offered; with none named, all are unhealthy."},
     Command{"resume", "Ask it to take the driver up again."},
+    Command{"numbers",
+            "Show which PCI address each GPU number belongs to; the configuration's indexes are "
+            "these numbers. -o json for programs. 'numbers forget 3 5' or 'numbers forget all' "
+            "unbinds numbers, so that the next look binds what it finds by the driver's index."},
     Command{"version", "Print the version."},
 };
 

@@ -35,7 +35,7 @@ TEST(HelpText, NamesEveryFlagVariableAndCommand) {
     }
   }
   for (const char* command :
-       {"devices", "check-config", "capture", "release", "resume", "version"}) {
+       {"devices", "check-config", "capture", "release", "resume", "numbers", "version"}) {
     EXPECT_THAT(help, HasSubstr(std::string("\n  ") + command + "\n"));
   }
   EXPECT_THAT(help, HasSubstr("tranche-device-plugin check-config"));

@@ -36,7 +36,8 @@ Result<Reply> ask(const std::string& socket, const Request& request, Call call) 
   if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
     return Error{ErrorCode::kInvalidArgument, status.error_message()};
   }
-  return Error{ErrorCode::kUnavailable,
+  const bool none_runs = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+  return Error{none_runs ? ErrorCode::kUnavailable : ErrorCode::kInternal,
                "no agent answers at " + socket + ": " + status.error_message()};
 }
 
@@ -63,6 +64,13 @@ Result<std::string> ask_release(const std::string& socket, const std::vector<std
 Result<std::string> ask_resume(const std::string& socket) {
   return message_of(
       ask<v1::ControlReply>(socket, v1::ResumeRequest{}, &v1::AgentControl::Stub::Resume));
+}
+
+Result<std::string> ask_forget_numbers(const std::string& socket,
+                                       const std::vector<std::string>& numbers) {
+  v1::ForgetNumbersRequest request;
+  for (const std::string& number : numbers) request.add_numbers(number);
+  return message_of(ask<v1::ControlReply>(socket, request, &v1::AgentControl::Stub::ForgetNumbers));
 }
 
 }  // namespace tranche

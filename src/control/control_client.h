@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks a running agent. kUnavailable: none answers there.
+// Asks a running agent. kUnavailable: none runs there. kInternal: one does and did
+// not answer, or does not know the question.
 #pragma once
 
 #include <string>
@@ -13,5 +14,7 @@ namespace tranche {
 Result<std::string> ask_status(const std::string& socket);
 Result<std::string> ask_release(const std::string& socket, const std::vector<std::string>& gpus);
 Result<std::string> ask_resume(const std::string& socket);
+Result<std::string> ask_forget_numbers(const std::string& socket,
+                                       const std::vector<std::string>& numbers);
 
 }  // namespace tranche

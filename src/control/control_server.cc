@@ -38,6 +38,12 @@ class Service final : public v1::AgentControl::Service {
     return answer(handlers_.resume(), reply);
   }
 
+  grpc::Status ForgetNumbers(grpc::ServerContext*, const v1::ForgetNumbersRequest* request,
+                             v1::ControlReply* reply) override {
+    return answer(handlers_.forget_numbers({request->numbers().begin(), request->numbers().end()}),
+                  reply);
+  }
+
  private:
   static grpc::Status answer(const Result<std::string>& result, v1::ControlReply* reply) {
     if (!result) return {grpc::StatusCode::INVALID_ARGUMENT, result.error().message};

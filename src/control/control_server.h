@@ -18,6 +18,7 @@ struct ControlHandlers {
   // Each gives the sentence that the person is told.
   std::function<Result<std::string>(const std::vector<std::string>& gpus)> release;
   std::function<Result<std::string>()> resume;
+  std::function<Result<std::string>(const std::vector<std::string>& numbers)> forget_numbers;
 };
 
 class ControlServer {

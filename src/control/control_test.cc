@@ -24,7 +24,11 @@ ControlHandlers handlers() {
             }
             return "released " + join(gpus, ",");
           },
-          .resume = [] { return Result<std::string>("resumed"); }};
+          .resume = [] { return Result<std::string>("resumed"); },
+          .forget_numbers =
+              [](const std::vector<std::string>& numbers) {
+                return Result<std::string>("forgot " + join(numbers, ","));
+              }};
 }
 
 TEST(Control, CarriesQuestionsAndAnswers) {
@@ -35,6 +39,7 @@ TEST(Control, CarriesQuestionsAndAnswers) {
   EXPECT_EQ(*ask_status(socket), R"({"gpus":[]})");
   EXPECT_EQ(*ask_release(socket, {"0", "GPU-1"}), "released 0,GPU-1");
   EXPECT_EQ(*ask_resume(socket), "resumed");
+  EXPECT_EQ(*ask_forget_numbers(socket, {"1", "2"}), "forgot 1,2");
 }
 
 TEST(Control, TellsThePersonWhatWasWrong) {
@@ -53,6 +58,15 @@ TEST(Control, SaysWhereNoAgentRuns) {
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(answer.error().message, HasSubstr("no agent runs here"));
+}
+
+TEST(Control, SaysThatNoAgentRunsWhereOneLeftItsSocket) {
+  const TempDir dir;
+  const std::string socket = control_socket(dir.path());
+  std::ofstream(socket) << "left behind";
+  const Result<std::string> answer = ask_forget_numbers(socket, {"1"});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kUnavailable) << answer.error().message;
 }
 
 TEST(Control, IsForRootAlone) {

@@ -47,7 +47,12 @@ struct MigDevice {
 
 struct Gpu {
   GpuUuid uuid;
-  unsigned index = 0;             // the driver's; follows the PCI order, not stable over boots
+  // In an inventory: its number, which belongs to its PCI address (gpu_numbers.h).
+  // In a reading: what the driver counts.
+  unsigned index = 0;
+  // What the driver counts now, for those who count as it does: NVIDIA's runtime,
+  // nvidia-smi. Empty: the driver does not list the GPU.
+  std::optional<unsigned> driver_index;
   std::optional<unsigned> minor;  // of /dev/nvidia<minor>
   std::optional<PciAddress> pci;
   std::string model;               // "NVIDIA H200"
@@ -65,6 +70,11 @@ struct Gpu {
   // runtime would fail.
   bool lost = false;
 
+  // The index to give to those who count as the driver does; empty where the
+  // driver does not count it, because the index may be another GPU's now.
+  std::optional<unsigned> runtime_index() const {
+    return driver_index || lost ? driver_index : std::optional(index);
+  }
   bool operator==(const Gpu&) const = default;
 };
 

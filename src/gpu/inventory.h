@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/gpu.h"
+#include "gpu/gpu_numbers.h"
 #include "gpu/topology.h"
 
 namespace tranche {
@@ -29,6 +30,7 @@ struct Inventory {
   // The driver can hold a control group to a limit of GPU memory (R615).
   bool limits_memory = false;
   std::vector<Gpu> gpus;  // sorted by index
+  GpuNumbers numbers;     // of every slot in which a GPU was seen, also of empty ones
   Topology topology;
 
   bool operator==(const Inventory&) const = default;

@@ -31,13 +31,17 @@ std::string cdi_device_name(std::string_view id) {
 }
 
 std::string cdi_device_name(const Gpu& gpu, DeviceIdStrategy ids) {
-  if (ids == DeviceIdStrategy::kIndex) return std::to_string(gpu.index);
+  if (ids == DeviceIdStrategy::kIndex) {
+    const auto index = gpu.runtime_index();
+    return index ? std::to_string(*index) : "";
+  }
   return cdi_device_name(gpu.uuid.text);
 }
 
 std::string cdi_device_name(const Gpu& gpu, const MigDevice& mig, DeviceIdStrategy ids) {
   if (ids == DeviceIdStrategy::kIndex) {
-    return std::to_string(gpu.index) + ":" + std::to_string(mig.index);
+    const std::string index = cdi_device_name(gpu, ids);
+    return index.empty() ? "" : index + ":" + std::to_string(mig.index);
   }
   return cdi_device_name(mig.uuid.text);
 }

@@ -35,7 +35,9 @@ std::vector<std::string_view> cdi_classes();
 // Empty when nothing legal is left.
 std::string cdi_device_name(std::string_view id);
 
-// The names of a GPU and of a MIG device on it: the uuid, or "0" and "0:1".
+// The names of a GPU and of a MIG device on it: the uuid, or "0" and "0:1" by the
+// driver's count. Empty by index for a GPU that the driver does not list: its last
+// index may be another GPU's now.
 std::string cdi_device_name(const Gpu& gpu, DeviceIdStrategy ids);
 std::string cdi_device_name(const Gpu& gpu, const MigDevice& mig, DeviceIdStrategy ids);
 

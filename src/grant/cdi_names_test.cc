@@ -34,6 +34,18 @@ TEST(CdiNames, TheIdStrategyChoosesUuidOrIndex) {
   EXPECT_EQ(cdi_device_name(gpu, mig, DeviceIdStrategy::kIndex), "3:1");
 }
 
+TEST(CdiNames, CountGpusAsTheDriverDoes) {
+  const MigDevice mig = {.uuid = MigUuid("MIG-b"), .index = 1};
+  Gpu gpu = {.uuid = GpuUuid("GPU-a"), .index = 3, .driver_index = 2};
+  EXPECT_EQ(cdi_device_name(gpu, DeviceIdStrategy::kIndex), "2");
+  EXPECT_EQ(cdi_device_name(gpu, mig, DeviceIdStrategy::kIndex), "2:1");
+  gpu.driver_index.reset();
+  gpu.lost = true;  // and not listed: index 3 may be another GPU's
+  EXPECT_EQ(cdi_device_name(gpu, DeviceIdStrategy::kIndex), "");
+  EXPECT_EQ(cdi_device_name(gpu, mig, DeviceIdStrategy::kIndex), "");
+  EXPECT_EQ(cdi_device_name(gpu, DeviceIdStrategy::kUuid), "GPU-a");
+}
+
 TEST(CdiNames, AreThoseOfNvidiasPlugin) {
   EXPECT_EQ(cdi_qualified_name("gpu", "GPU-a"), "k8s.device-plugin.nvidia.com/gpu=GPU-a");
   EXPECT_EQ(cdi_file_name("imex-channel"), "k8s.device-plugin.nvidia.com-imex-channel.json");

@@ -9,7 +9,8 @@ Result<ContainerGrant> gpushare_grant(const GrantRequest& request) {
   // One device: a request with several has been refused.
   const HeldDevice& held = request.devices.front();
   const std::string units = std::to_string(held.shares);
-  grant->env["ALIYUN_COM_GPU_MEM_IDX"] = std::to_string(held.device->gpu_index);
+  grant->env["ALIYUN_COM_GPU_MEM_IDX"] =
+      std::to_string(held.device->driver_index.value_or(held.device->gpu_index));
   // The kubelet asks for each container by itself and does not say of which
   // pod it is, so the pod's part is the container's, as it was in GPUShare.
   grant->env["ALIYUN_COM_GPU_MEM_POD"] = units;

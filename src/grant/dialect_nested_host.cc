@@ -23,7 +23,7 @@ bool is_nameable(const GrantRequest& request, const OfferedDevice& device) {
   const auto known = request.facts.cdi.find(std::string(kCdiGpu));
   const bool by_uuid = request.options.ids == DeviceIdStrategy::kUuid;
   return known != request.facts.cdi.end() &&
-         known->second.contains(cdi_device_name(by_uuid ? device.uuid : device.index()));
+         known->second.contains(cdi_device_name(by_uuid ? device.uuid : device.runtime_index()));
 }
 
 // The granted ones and every other device of the node, but for those that the
@@ -58,7 +58,7 @@ NestedGrant nested_grant(const GrantRequest& request) {
     const OfferedDevice& device = *held.device;
     NestedDevice nested{.uuid = device.uuid,
                         .gpu = device.gpu.text,
-                        .index = device.index(),
+                        .index = device.runtime_index(),
                         .minor = device.minor,
                         .model = device.model,
                         .memory_bytes = device.memory_bytes,

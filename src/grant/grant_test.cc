@@ -63,6 +63,13 @@ TEST(IndexStrategy, NamesTheDevicesByTheirNumbers) {
             "1:0,1:1");
 }
 
+TEST(IndexStrategy, CountsGpusAsTheDriverDoes) {
+  const GrantOptions by_index{.ids = DeviceIdStrategy::kIndex};
+  Offer offer = slices();
+  for (OfferedDevice& device : offer.devices) device.driver_index = 7;
+  EXPECT_EQ(granted(offer, by_index, {"MIG-1-1"}).env.at("NVIDIA_VISIBLE_DEVICES"), "7:1");
+}
+
 TEST(Replicas, OfOneGpuNameItOnce) {
   EXPECT_EQ(granted(replicas(), {}, {"GPU-1::0", "GPU-0::3", "GPU-1::2"})
                 .env.at("NVIDIA_VISIBLE_DEVICES"),

@@ -76,7 +76,7 @@ std::vector<std::string> device_names(const GrantRequest& request) {
   std::vector<std::string> names;
   for (const HeldDevice& held : request.devices) {
     const bool by_uuid = request.options.ids == DeviceIdStrategy::kUuid;
-    names.push_back(by_uuid ? held.device->uuid : held.device->index());
+    names.push_back(by_uuid ? held.device->uuid : held.device->runtime_index());
   }
   return names;
 }

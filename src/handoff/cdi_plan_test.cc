@@ -237,6 +237,16 @@ TEST(CdiPlan, NamesDevicesByIndexWhenAsked) {
   EXPECT_THAT(device_names(plan), ElementsAre("0", "1", "1:0", "1:1", "all"));
 }
 
+TEST(CdiPlan, GivesAnIndexToTheGpuThatTheDriverCountsSo) {
+  Inventory inventory = an_inventory({a_gpu(0), a_gpu(1)});
+  inventory.gpus[0].lost = true;  // and the driver counts GPU 1 as 0 now
+  inventory.gpus[1].driver_index = 0;
+  const CdiPlan plan =
+      cdi_plan(inventory, a_driver_with_caps(), {}, {.ids = DeviceIdStrategy::kIndex});
+  EXPECT_THAT(device_names(plan), ElementsAre("0", "all"));
+  EXPECT_THAT(node_paths(edits_of(plan, "0")), testing::Contains("/dev/nvidia1"));
+}
+
 TEST(CdiPlan, AMigDeviceGetsItsGpuAndTheTwoNodesThatOpenIt) {
   const CdiPlan plan = cdi_plan(an_inventory({a_cut_gpu(0)}), a_driver_with_caps(), {}, {});
   EXPECT_THAT(device_names(plan), ElementsAre("GPU-0", "MIG-0", "MIG-1", "all"));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "inventory/clearing.h"
+#include "inventory/numbering.h"
 #include "inventory/xid_table.h"
 
 namespace tranche {
@@ -78,17 +79,28 @@ Vitals merged(Vitals last, const Vitals& now) {
 }
 
 // Who a reading is of: the GPU it names, or the known one that stood at that
-// index and is named by no other reading.
+// index of the driver and is named by no other reading. One that the driver listed
+// last time goes before one that had the index earlier.
 std::optional<GpuUuid> identify(const NodeState& state, const DriverReading& reading,
                                 const GpuReading& one) {
   if (one.gpu) return one.gpu->uuid;
+  std::optional<GpuUuid> earlier;
   for (const Gpu& known : state.inventory.gpus) {
     const bool named = std::ranges::any_of(reading.gpus, [&](const GpuReading& other) {
       return other.gpu && other.gpu->uuid == known.uuid;
     });
-    if (known.index == one.index && !named) return known.uuid;
+    if (named) continue;
+    if (known.driver_index == one.index) return known.uuid;
+    if (!known.driver_index && known.index == one.index && !earlier) earlier = known.uuid;
   }
-  return std::nullopt;
+  return earlier;
+}
+
+void keep_driver_indexes(NodeState& state, const std::map<GpuUuid, unsigned>& listed) {
+  for (Gpu& gpu : state.inventory.gpus) {
+    const auto index = listed.find(gpu.uuid);
+    gpu.driver_index = index == listed.end() ? std::nullopt : std::optional(index->second);
+  }
 }
 
 void learn(NodeState& state, Gpu gpu) {
@@ -235,8 +247,11 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
   state.inventory.limits_memory = reading.limits_memory;
   state.inventory.topology = reading.topology;
 
+  state.inventory.numbers = with_reading(std::move(state.inventory.numbers), reading);
+
   state.has_stranger = false;
   std::set<GpuUuid> seen;
+  std::map<GpuUuid, unsigned> listed;
   for (const GpuReading& one : reading.gpus) {
     const std::optional<GpuUuid> gpu = identify(state, reading, one);
     if (!gpu) {  // it never said who it is: there is no id to list it under
@@ -244,6 +259,7 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
       continue;
     }
     seen.insert(*gpu);
+    listed[*gpu] = one.index;
     if (one.gpu) {
       learn(state, *one.gpu);
       drop_faults_of_gone_slices(state, *one.gpu);
@@ -259,6 +275,7 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
   const bool other_source = state.seen_by != DriverKind::kNone && state.seen_by != reading.kind;
   if (other_source) forget_unseen(state, seen);
   fold_vanished_gpus(state, seen, around);
+  keep_driver_indexes(state, listed);
   state.seen_by = reading.kind;
   std::ranges::sort(state.inventory.gpus, {},
                     [](const Gpu& gpu) { return std::pair(gpu.index, gpu.uuid); });
@@ -310,6 +327,11 @@ NodeState with_release(NodeState state, const std::vector<GpuUuid>& gpus, bool k
   return state;
 }
 
+NodeState with_forgotten_numbers(NodeState state, const std::set<unsigned>& numbers) {
+  for (const unsigned number : numbers) state.inventory.numbers.erase(number);
+  return state;
+}
+
 NodeState with_resume(NodeState state) {
   state.released.clear();
   state.driver_released = false;
@@ -318,6 +340,9 @@ NodeState with_resume(NodeState state) {
 
 Inventory present(const NodeState& state) {
   Inventory inventory = state.inventory;
+  const std::vector<unsigned> numbers = numbers_of(inventory.numbers, inventory.gpus);
+  for (std::size_t i = 0; i < numbers.size(); ++i) inventory.gpus[i].index = numbers[i];
+  std::ranges::sort(inventory.gpus, {}, &Gpu::index);
   for (Gpu& gpu : inventory.gpus) {
     gpu.health = {};
     gpu.lost = false;

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,9 @@ struct Surroundings {
 };
 
 struct NodeState {
-  Inventory inventory;  // health is filled in by present()
+  // Health and numbers of GPUs are filled in by present(); `index` of a GPU is what
+  // the driver counted when it last listed it.
+  Inventory inventory;
   std::map<GpuUuid, Vitals> vitals;
   std::vector<Fault> faults;
   // When each GPU recovered lately; a GPU that comes and goes has to pass more.
@@ -59,8 +62,11 @@ NodeState with_driver_trouble(NodeState state, std::string trouble, bool unloade
 // of their errors, else nobody knows how they are.
 NodeState with_release(NodeState state, const std::vector<GpuUuid>& gpus, bool kernel_log_tells);
 NodeState with_resume(NodeState state);
+// The next reading binds what it sees in these slots by the driver's index.
+NodeState with_forgotten_numbers(NodeState state, const std::set<unsigned>& numbers);
 
-// The inventory with every GPU's and MIG device's health filled in.
+// The inventory with every GPU's number, and the health of every GPU and MIG
+// device, filled in.
 Inventory present(const NodeState& state);
 
 // What the next reading should look at, for the sake of open faults.

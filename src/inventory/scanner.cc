@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "inventory/changes.h"
 #include "inventory/fault_memory.h"
+#include "inventory/numbering.h"
 
 namespace tranche {
 namespace {
@@ -43,11 +44,13 @@ Scanner::Scanner(GpuSource& source, HostFiles host, std::string memory_file, Log
       host_(std::move(host)),
       memory_file_(std::move(memory_file)),
       log_(log),
-      on_inventory_(std::move(on_inventory)) {}
+      on_inventory_(std::move(on_inventory)),
+      numbers_file_(gpu_numbers_path(parent_of(memory_file_)), log) {}
 
 Status Scanner::begin(const HealthOptions& options) {
   options_ = options;
   recall();
+  recall_numbers();
   Result<KernelLog> kernel_log = KernelLog::open(host_.kernel_log_path());
   if (kernel_log) {
     kernel_log_ = std::move(*kernel_log);
@@ -98,11 +101,13 @@ Status Scanner::scan_once() {
   has_events_ = true;
   if (was_blind_) fold_kernel_log();
   was_blind_ = false;
+  const GpuNumbers numbers = state_.inventory.numbers;
   state_ = with_reading(std::move(state_), *reading, surroundings());
+  tell_numbers(numbers);
   for (const GpuReading& one : reading->gpus) {
     const std::string index = std::to_string(one.index);
     if (!one.gpu && one.failure && said_.changed("unknown " + index, one.failure->what)) {
-      log_.warning("gpu does not answer", {{"index", index}, {"reason", one.failure->what}});
+      log_.warning("gpu does not answer", {{"driver-index", index}, {"reason", one.failure->what}});
     }
   }
   publish();
@@ -129,6 +134,12 @@ void Scanner::resume() {
   requested_.notify_all();
 }
 
+void Scanner::forget_numbers(std::set<unsigned> numbers) {
+  const std::lock_guard lock(mutex_);
+  requests_.forget.merge(std::move(numbers));
+  requested_.notify_all();
+}
+
 void Scanner::recall() {
   const Result<std::string> text = read_file(memory_file_);
   if (!text) {
@@ -151,7 +162,25 @@ void Scanner::recall() {
   }
 }
 
+// Before the first start with numbers, a GPU that is missing now is known only by
+// the fault that was remembered of it.
+void Scanner::recall_numbers() {
+  std::optional<GpuNumbers> recalled = numbers_file_.recall();
+  state_.inventory.numbers = recalled ? *std::move(recalled) : with_gpus({}, state_.inventory.gpus);
+}
+
+void Scanner::tell_numbers(const GpuNumbers& before) {
+  for (const NumberChange& change : changes_between(before, state_.inventory.numbers)) {
+    const Log::Fields fields{{"index", std::to_string(change.number)},
+                             {"pci", to_string(change.slot.pci)},
+                             {"gpu", change.slot.uuid.text},
+                             {"detail", change.detail}};
+    change.is_warning ? log_.warning(change.what, fields) : log_.info(change.what, fields);
+  }
+}
+
 void Scanner::remember() {
+  numbers_file_.remember(state_.inventory.numbers);
   const std::string text = to_fault_memory(state_);
   if (text == remembered_) return;
   if (remembered_.empty() && state_.faults.empty()) return;  // nothing to remember yet
@@ -182,6 +211,12 @@ void Scanner::take_requests() {
     log_.info("driver let go of on request", {{"for", released_names(*requests.release)}});
     said_.forget("driver");
   }
+  if (!requests.forget.empty()) {
+    const GpuNumbers before = state_.inventory.numbers;
+    state_ = with_forgotten_numbers(std::move(state_), requests.forget);
+    tell_numbers(before);
+    if (state_.driver_released) publish();  // else with the look that follows
+  }
   if (requests.resume) {
     state_ = with_resume(std::move(state_));
     source_.close();
@@ -192,13 +227,12 @@ void Scanner::take_requests() {
 
 bool Scanner::has_requests() {
   const std::lock_guard lock(mutex_);
-  return requests_.options || requests_.release || requests_.resume;
+  return requests_.any();
 }
 
 void Scanner::wait_for_request(const std::stop_token& stop, milliseconds at_most) {
   std::unique_lock lock(mutex_);
-  requested_.wait_for(lock, stop, at_most,
-                      [&] { return requests_.options || requests_.release || requests_.resume; });
+  requested_.wait_for(lock, stop, at_most, [&] { return requests_.any(); });
 }
 
 Status Scanner::ensure_open() {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "base/log.h"
 #include "host/host_files.h"
 #include "host/kernel_log.h"
+#include "inventory/gpu_numbers_file.h"
 #include "inventory/gpu_source.h"
 #include "inventory/health_options.h"
 #include "inventory/node_state.h"
@@ -27,8 +29,9 @@ class Scanner {
  public:
   using OnInventory = std::function<void(const Inventory&)>;
 
-  // `memory_file` holds the faults that outlive us. All references must outlive
-  // the scanner. `on_inventory` is called on the scanning thread.
+  // `memory_file` holds the faults that outlive us; the file of the GPU numbers is
+  // beside it. All references must outlive the scanner. `on_inventory` is called on
+  // the scanning thread.
   Scanner(GpuSource& source, HostFiles host, std::string memory_file, Log& log,
           OnInventory on_inventory);
 
@@ -48,6 +51,8 @@ class Scanner {
   // named, until it is to be taken up again.
   void release(std::vector<GpuUuid> gpus);
   void resume();
+  // Unbinds these GPU numbers; the next look binds them by the driver's index.
+  void forget_numbers(std::set<unsigned> numbers);
 
   // Whether XIDs are read from the kernel's log; settled once begun.
   bool follows_kernel_log() const { return kernel_log_.has_value(); }
@@ -57,10 +62,15 @@ class Scanner {
     std::optional<HealthOptions> options;
     std::optional<std::vector<GpuUuid>> release;
     bool resume = false;
+    std::set<unsigned> forget;
+
+    bool any() const { return options || release || resume || !forget.empty(); }
   };
 
   void recall();
+  void recall_numbers();
   void remember();
+  void tell_numbers(const GpuNumbers& before);
   void take_requests();
   bool has_requests();
   void wait_for_request(const std::stop_token& stop, std::chrono::milliseconds at_most);
@@ -86,6 +96,7 @@ class Scanner {
   HealthOptions options_;
   Inventory shown_;
   std::string remembered_;
+  GpuNumbersFile numbers_file_;
   std::optional<KernelLog> kernel_log_;
   OnChange said_;
   bool is_open_ = false;

@@ -136,7 +136,7 @@ MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
     entry.wiring = {.pipe_directory = "/mps" + place,
                     .mounts = {{"/mps" + place, options.nvidia_root + place, false},
                                {"/dev/shm", options.nvidia_root + "/shm", false}},
-                    .ordinal = one.device->gpu_index,
+                    .ordinal = one.device->driver_index.value_or(one.device->gpu_index),
                     .limits_are_the_daemons = true};
     for (const std::string& root : {root_here, options.nvidia_root}) {
       entry.ready_when.push_back(root + "/.ready");

@@ -117,9 +117,11 @@ TEST(MpsPlan, KnowsWhereDaemonsOfOursWereWhenOthersTakeOver) {
 TEST(MpsPlan, FollowsNvidiasLayout) {
   Catalog catalog = two_gpus();
   catalog.offers[0].name = ResourceName("nvidia.com/gpu");
+  catalog.offers[0].devices[0].driver_index = 5;
   const MpsPlan plan = plan_mps(
       catalog, {.daemons = MpsDaemons::kNvidia, .nvidia_root = "/run/nvidia/mps"}, {}, "/mps");
   const MpsElsewhere& found = plan.elsewhere.at("GPU-a");
+  EXPECT_EQ(found.wiring.ordinal, 5U) << "NVIDIA's daemon counts as the driver does";
   EXPECT_EQ(found.wiring.pipe_directory, "/mps/nvidia.com/gpu/pipe");
   EXPECT_TRUE(found.wiring.limits_are_the_daemons);
   EXPECT_THAT(found.wiring.mounts,

@@ -99,7 +99,9 @@ void apply(const Part& part, Device& device) {
 
 // False: nothing of it was granted.
 bool take(Taking& taking, Gpu& gpu) {
-  const std::string index = std::to_string(gpu.index);
+  // A host and its scripts count as the driver does.
+  const auto counted = gpu.runtime_index();
+  const std::string index = counted ? std::to_string(*counted) : "not listed";
   const Part* whole = taking.part(gpu.uuid.text, index);
   std::vector<MigDevice> slices;
   for (MigDevice mig : gpu.mig) {

@@ -53,6 +53,14 @@ TEST(GrantedPart, IsTheGrantedGpusAlone) {
   EXPECT_THAT(uuids(granted_part(three_gpus(), by_env({}))), IsEmpty());
 }
 
+TEST(GrantedPart, CountsGpusAsTheDriverDoes) {
+  Inventory node = three_gpus();
+  node.gpus[1].lost = true;  // not listed
+  node.gpus[2].driver_index = 1;
+  EXPECT_THAT(uuids(granted_part(node, by_env({"1:0"}))), ElementsAre("MIG-0"));
+  EXPECT_THAT(uuids(granted_part(node, by_env({"1"}))), ElementsAre("GPU-2", "MIG-0", "MIG-1"));
+}
+
 TEST(GrantedPart, IsEverythingForTheWordAll) {
   HostGrant all = by_env({});
   all.env->all = true;

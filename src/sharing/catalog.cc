@@ -51,6 +51,10 @@ std::uint64_t whole_id_length(const OfferedDevice& device) {
   return device.uuid.size() + (device.tag.empty() ? 0 : 2 + device.tag.size());
 }
 
+std::string index_text(unsigned gpu, std::optional<unsigned> mig) {
+  return std::to_string(gpu) + (mig ? ":" + std::to_string(*mig) : "");
+}
+
 std::string mib(std::uint64_t bytes) {
   const std::uint64_t tenths = (bytes * 10 + (1 << 19)) >> 20;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
@@ -58,10 +62,10 @@ std::string mib(std::uint64_t bytes) {
 
 }  // namespace
 
-std::string OfferedDevice::index() const {
-  std::string text = std::to_string(gpu_index);
-  if (mig_index) text += ":" + std::to_string(*mig_index);
-  return text;
+std::string OfferedDevice::index() const { return index_text(gpu_index, mig_index); }
+
+std::string OfferedDevice::runtime_index() const {
+  return index_text(driver_index.value_or(gpu_index), mig_index);
 }
 
 std::size_t Offer::shares() const {

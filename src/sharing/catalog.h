@@ -22,8 +22,8 @@ namespace tranche {
 // A GPU or a MIG device, as it is offered.
 struct OfferedDevice {
   std::string uuid;
-  GpuUuid gpu;  // the real GPU: itself, or the one it is a slice of
-  unsigned gpu_index = 0;
+  GpuUuid gpu;             // the real GPU: itself, or the one it is a slice of
+  unsigned gpu_index = 0;  // the GPU's number
   std::optional<unsigned> mig_index;
   std::string model;
   std::optional<unsigned> minor;  // of the GPU's device node
@@ -40,11 +40,15 @@ struct OfferedDevice {
   // What holding one share covers of the memory; 0: it is not counted.
   std::uint64_t share_bytes = 0;
   Health health;
+  // What the driver counts the GPU as; empty: the same as its number.
+  std::optional<unsigned> driver_index;
 
   unsigned shares() const { return replicas.value_or(1); }
   bool is_mig() const { return mig_index.has_value(); }
-  // "3" or "3:1", as NVIDIA's index strategy names it.
+  // "3" or "3:1", by the GPU's number: for the configuration and for people.
   std::string index() const;
+  // The same by the driver's count: for NVIDIA's runtime and CDI names.
+  std::string runtime_index() const;
   bool operator==(const OfferedDevice&) const = default;
 };
 

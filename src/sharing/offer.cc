@@ -2,6 +2,7 @@
 #include "sharing/offer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/text.h"
@@ -36,6 +37,45 @@ std::string reason_to_withhold(const Gpu& gpu, const SharingPolicy& policy) {
   return {};
 }
 
+// What an exclusion that matches no GPU means; empty for a model, which need not
+// be on every node.
+std::string unmatched(const Exclusion& exclusion, const GpuNumbers& numbers) {
+  struct Sentence {
+    const GpuNumbers& numbers;
+    std::string operator()(const GpuIndex& wanted) const {
+      const std::string index = std::to_string(wanted.index);
+      const auto slot = numbers.find(wanted.index);
+      if (slot == numbers.end())
+        return "no GPU has index " + index + "; the entry excludes nothing";
+      return "index " + index + " is PCI address " + to_string(slot->second.pci) +
+             ", where no GPU is now; one that is put there is excluded";
+    }
+    std::string operator()(const AnyUuid& wanted) const {
+      return "no GPU has uuid " + wanted.text +
+             "; the entry excludes nothing, and a card that replaced it is offered";
+    }
+    std::string operator()(const PciAddress& wanted) const {
+      return "no GPU has PCI address " + to_string(wanted) + "; the entry excludes nothing now";
+    }
+    std::string operator()(const ModelPattern&) const { return {}; }
+  };
+  return std::visit(Sentence{numbers}, exclusion);
+}
+
+std::vector<std::string> unmatched_exclusions(const Inventory& inventory,
+                                              const SharingPolicy& policy) {
+  std::vector<std::string> notes;
+  // A driver that was never read says nothing of what is there.
+  if (inventory.driver == DriverKind::kNone && inventory.gpus.empty()) return notes;
+  for (const Exclusion& exclusion : policy.excluded) {
+    const bool matches = std::ranges::any_of(
+        inventory.gpus, [&](const Gpu& gpu) { return is_excluded(gpu, exclusion); });
+    const std::string sentence = matches ? "" : unmatched(exclusion, inventory.numbers);
+    if (!sentence.empty()) notes.push_back("tranche.excludeDevices: " + sentence);
+  }
+  return notes;
+}
+
 const ResourceName* first_match(const std::vector<NameRule>& rules, const std::string& text) {
   const auto rule = std::ranges::find_if(
       rules, [&](const NameRule& candidate) { return glob_match(candidate.pattern, text); });
@@ -56,7 +96,8 @@ OfferedDevice whole(const Gpu& gpu) {
           .numa_node = gpu.numa_node,
           .memory_bytes = gpu.memory_bytes,
           .partial = gpu.partial,
-          .health = gpu.health};
+          .health = gpu.health,
+          .driver_index = gpu.driver_index};
 }
 
 OfferedDevice slice(const Gpu& gpu, const MigDevice& mig) {
@@ -100,6 +141,10 @@ class Offering {
 
   void withhold(const Gpu& gpu, std::string reason) {
     catalog_.withheld.push_back({gpu.uuid.text, std::to_string(gpu.index), std::move(reason)});
+  }
+
+  void note(std::vector<std::string> notes) {
+    std::ranges::move(notes, std::back_inserter(catalog_.notes));
   }
 
   Catalog finish() && {
@@ -229,6 +274,7 @@ Catalog offer(const Inventory& inventory, const SharingPolicy& policy) {
     if (reason_to_withhold(gpu, policy).empty()) candidates.push_back(&gpu);
   }
   Offering offering(policy, cut(whole_devices(candidates), policy.policies));
+  offering.note(unmatched_exclusions(inventory, policy));
   std::map<GpuUuid, std::string> misfits;
   if (policy.mig == MigStrategy::kSingle) {
     std::erase_if(candidates, [&](const Gpu* gpu) { return offering.is_cut(*gpu); });

@@ -50,6 +50,14 @@ TEST(Offer, KeepsAnUnhealthyGpuListed) {
   EXPECT_THAT(lines(offer(node, {})), ElementsAre("nvidia.com/gpu: GPU-0 GPU-1!"));
 }
 
+TEST(Offer, CarriesTheNumberAndTheDriversIndex) {
+  Inventory node = an_inventory({a_cut_gpu(3, {k1g10gb})});
+  node.gpus[0].driver_index = 2;
+  const OfferedDevice device = offer(node, {.mig = MigStrategy::kMixed}).offers[0].devices[0];
+  EXPECT_EQ(device.index(), "3:0");
+  EXPECT_EQ(device.runtime_index(), "2:0");
+}
+
 TEST(Offer, CarriesWhatAContainerNeedsToKnow) {
   Inventory node = an_inventory({a_cut_gpu(3, {k1g10gb})});
   node.gpus[0].numa_node = 1;
@@ -149,6 +157,26 @@ TEST(MigStrategySingle, ServesTheLowestIndexOnATie) {
   const Inventory node = an_inventory({a_gpu(0), a_cut_gpu(1, {k3g40gb})});
   EXPECT_THAT(lines(offer(node, {.mig = MigStrategy::kSingle})),
               ElementsAre("nvidia.com/gpu: GPU-0"));
+}
+
+TEST(Exclusion, SaysWhichEntryMatchesNoGpu) {
+  Inventory node = a_node(2);
+  node.numbers = {{2, {PciAddress{0, 0x12, 0, 0}, GpuUuid("GPU-2"), ""}}};
+  const SharingPolicy policy{.excluded = {GpuIndex{0}, GpuIndex{2}, GpuIndex{7}, AnyUuid{"GPU-9"},
+                                          PciAddress{0, 0x99, 0, 0}, ModelPattern{"*T4*"}}};
+  EXPECT_THAT(
+      offer(node, policy).notes,
+      ElementsAre("tranche.excludeDevices: index 2 is PCI address 0000:12:00.0, where no GPU is "
+                  "now; one that is put there is excluded",
+                  "tranche.excludeDevices: no GPU has index 7; the entry excludes nothing",
+                  "tranche.excludeDevices: no GPU has uuid GPU-9; the entry excludes nothing, and "
+                  "a card that replaced it is offered",
+                  "tranche.excludeDevices: no GPU has PCI address 0000:99:00.0; the entry "
+                  "excludes nothing now"));
+}
+
+TEST(Exclusion, SaysNothingOfEntriesWhileTheDriverHasNotBeenRead) {
+  EXPECT_THAT(offer({}, {.excluded = {GpuIndex{0}}}).notes, IsEmpty());
 }
 
 TEST(MigStrategySingle, DoesNotCountExcludedGpus) {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/numbers.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace tranche {
+namespace {
+
+std::string list(const std::set<unsigned>& numbers) {
+  std::vector<std::string> words;
+  for (const unsigned number : numbers) words.push_back(std::to_string(number));
+  return join(words, ", ");
+}
+
+std::set<unsigned> bound(const GpuNumbers& numbers) {
+  std::set<unsigned> all;
+  for (const auto& [number, slot] : numbers) all.insert(number);
+  return all;
+}
+
+Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
+
+}  // namespace
+
+Result<std::set<unsigned>> numbers_named(const std::vector<std::string>& words,
+                                         const GpuNumbers& numbers) {
+  const std::set<unsigned> all = bound(numbers);
+  if (all.empty()) return invalid("no GPU number is bound");
+  if (words.empty()) {
+    return invalid("name the numbers to forget, or 'all'; bound are " + list(all));
+  }
+  if (words == std::vector<std::string>{"all"}) return all;
+  std::set<unsigned> named;
+  for (const std::string& word : words) {
+    const auto number = std::ranges::find_if(
+        all, [&](unsigned candidate) { return std::to_string(candidate) == word; });
+    if (number == all.end()) {
+      return invalid("GPU number '" + word + "' is not bound; bound are " + list(all));
+    }
+    named.insert(*number);
+  }
+  return named;
+}
+
+std::string forget_answer(const std::set<unsigned>& numbers) {
+  return "forgotten: " + list(numbers) +
+         "\nthe agent's next look binds the GPUs in these slots by the driver's index where that "
+         "number is free; check the indexes in the configuration";
+}
+
+}  // namespace tranche

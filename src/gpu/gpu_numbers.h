@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GPU numbers: the indexes by which the configuration, the tables and the log
+// name GPUs. A number belongs to a PCI address, because the driver counts its
+// GPUs again each time it is opened and a missing one moves all that follow.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "gpu/gpu.h"
+
+namespace tranche {
+
+struct NumberedSlot {
+  PciAddress pci;
+  GpuUuid uuid;       // last seen there; empty: that card is in another slot now
+  std::string model;  // of that card
+
+  bool operator==(const NumberedSlot&) const = default;
+};
+
+using GpuNumbers = std::map<unsigned, NumberedSlot>;
+
+}  // namespace tranche

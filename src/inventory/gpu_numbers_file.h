@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file in the state folder that keeps GPU numbers over a restart. One
+// thread uses a GpuNumbersFile.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "gpu/gpu_numbers.h"
+
+namespace tranche {
+
+std::string gpu_numbers_path(const std::string& state_dir);
+
+// kNotFound: there is no such file, as before the first start.
+Result<GpuNumbers> read_gpu_numbers(const std::string& path);
+Status write_gpu_numbers(const std::string& path, const GpuNumbers& numbers);
+
+class GpuNumbersFile {
+ public:
+  GpuNumbersFile(std::string path, const Log& log) : path_(std::move(path)), log_(log) {}
+
+  // Empty where there is none. One that cannot be understood is renamed, so that
+  // a person can still repair it, and the log says so.
+  std::optional<GpuNumbers> recall();
+
+  // Writes what has changed.
+  void remember(const GpuNumbers& numbers);
+
+ private:
+  void set_aside(const Error& why);
+
+  const std::string path_;
+  const Log& log_;
+  OnChange said_;
+  GpuNumbers remembered_;
+  bool may_write_ = true;
+};
+
+}  // namespace tranche

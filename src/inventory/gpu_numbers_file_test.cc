@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory/gpu_numbers_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
+#include "base/testing/temp_dir.h"
+
+namespace tranche {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const GpuNumbers kOne{{3, {{0, 0x10, 0, 0}, GpuUuid("GPU-a"), "NVIDIA H200"}}};
+
+class NumbersFile : public testing::Test {
+ protected:
+  void write(const std::string& text) { std::ofstream(path_) << text; }
+
+  TempDir dir_;
+  const std::string path_ = gpu_numbers_path(dir_.path());
+  std::string said_;
+  Log log_{[this](std::string_view line) { said_ += line; }};
+};
+
+TEST_F(NumbersFile, KeepsNumbersForTheNextRun) {
+  GpuNumbersFile first(path_, log_);
+  EXPECT_FALSE(first.recall());
+  first.remember(kOne);
+  EXPECT_EQ(GpuNumbersFile(path_, log_).recall(), kOne);
+  EXPECT_THAT(said_, IsEmpty()) << "a missing file is normal";
+}
+
+TEST_F(NumbersFile, WritesOnlyWhatHasChanged) {
+  GpuNumbersFile file(path_, log_);
+  file.remember(kOne);
+  std::filesystem::remove(path_);
+  file.remember(kOne);
+  EXPECT_FALSE(path_exists(path_));
+  file.remember({});
+  EXPECT_TRUE(path_exists(path_));
+}
+
+TEST_F(NumbersFile, SetsAsideAFileThatItCannotRead) {
+  write("{\"version\": 1, \"numb");
+  GpuNumbersFile file(path_, log_);
+  EXPECT_FALSE(file.recall());
+  EXPECT_THAT(said_, HasSubstr("error"));
+  EXPECT_THAT(said_, HasSubstr("cannot read the gpu numbers of earlier runs"));
+  EXPECT_EQ(*read_file(path_ + ".unreadable"), "{\"version\": 1, \"numb");
+  file.remember(kOne);
+  EXPECT_EQ(*read_gpu_numbers(path_), kOne);
+  EXPECT_TRUE(path_exists(path_ + ".unreadable"));
+}
+
+TEST_F(NumbersFile, LeavesAloneAFileThatItCanNeitherReadNorRename) {
+  write("not ours");
+  std::filesystem::create_directory(path_ + ".unreadable");
+  GpuNumbersFile file(path_, log_);
+  EXPECT_FALSE(file.recall());
+  file.remember(kOne);
+  EXPECT_EQ(*read_file(path_), "not ours");
+  EXPECT_THAT(said_, HasSubstr("gpu numbers are not kept over a restart"));
+}
+
+TEST_F(NumbersFile, SaysOnceThatItCannotBeWritten) {
+  GpuNumbersFile file(dir_.path("no/such/folder/gpu-numbers.json"), log_);
+  EXPECT_FALSE(file.recall());
+  file.remember(kOne);
+  EXPECT_THAT(said_, HasSubstr("gpu numbers cannot be written"));
+  said_.clear();
+  file.remember(kOne);
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace tranche
