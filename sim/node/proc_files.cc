@@ -104,14 +104,18 @@ std::string instance_minors_text(unsigned gpu, unsigned instance) {
   return text;
 }
 
-std::string mig_minors_text() {
-  std::string text = "config 1\nmonitor 2\n";
-  for (unsigned gpu = 0; gpu < 32; ++gpu) {
-    for (unsigned instance = 0; instance < 15; ++instance) {
-      text += instance_minors_text(gpu, instance);
+const std::string& mig_minors_text() {
+  // Made once: it is the same in every world, and long.
+  static const std::string kText = [] {
+    std::string text = "config 1\nmonitor 2\n";
+    for (unsigned gpu = 0; gpu < 32; ++gpu) {
+      for (unsigned instance = 0; instance < 15; ++instance) {
+        text += instance_minors_text(gpu, instance);
+      }
     }
-  }
-  return text;
+    return text;
+  }();
+  return kText;
 }
 
 std::string devices_line(unsigned major, std::string_view name) {

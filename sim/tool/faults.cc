@@ -6,6 +6,7 @@
 
 #include "sim/world/codes.h"
 #include "sim/world/defaults.h"
+#include "sim/world/uuid.h"
 
 namespace tranche::sim {
 namespace {
@@ -93,6 +94,27 @@ Change plug_card(Arguments& arguments, const World& world) {
     gpu.pci = pci.value_or(gpu.pci);
   }
   return plug(std::move(gpu));
+}
+
+// Each swap brings a card that the slot has not had before, unless it is named.
+Change swap(Arguments& arguments, const World& world) {
+  const Result<GpuRef> gpu = parse_gpu_ref(arguments.needed("gpu"));
+  if (!gpu) arguments.add_problem("--gpu: " + gpu.error().message);
+  const std::string model = arguments.text("model").value_or("");
+  if (!model.empty() && !find_model(model)) {
+    arguments.add_problem("--model: '" + model + "' is none of " + join(model_keys(), ", "));
+  }
+  std::string uuid = arguments.text("uuid").value_or("");
+  const Result<std::size_t> position = gpu ? gpu->position_in(world) : gpu.error();
+  if (uuid.empty() && position) {
+    uuid = "GPU-" + uuid_from("after " + world.gpus[*position].uuid.text);
+  }
+  return swap_card(gpu ? *gpu : GpuRef(0U), GpuUuid(uuid), model);
+}
+
+Change memory(Arguments& arguments, const World&) {
+  const auto mib = arguments.needed_number<std::uint64_t>("memory-mib");
+  return set_memory_size(needed_gpu(arguments), mib);
 }
 
 Change driver(Arguments& arguments, const World&) {
@@ -211,6 +233,10 @@ std::vector<Verb> gpu_verbs() {
       {"plug", "--model M [--pci ADDRESS] [--uuid U] [--minor N] [--numa N]", "a card is added",
        plug_card},
       {"unplug", "--gpu G", "the card is taken out", of_gpu(unplug)},
+      {"swap", "--gpu G [--uuid U] [--model M]",
+       "another card in the same slot: same PCI address and minor, other uuid and serial", swap},
+      {"memory", "--gpu G --memory-mib N",
+       "a reset after which the memory size is another, as when ECC is switched", memory},
       {"process", "--gpu G --pid N [--name S] [--kind K] [--memory-mib N] [--sm P] [--gi N --ci N]",
        "a process runs on the GPU, or changes", process},
       {"process-end", "--gpu G --pid N", "it ends", process_end},

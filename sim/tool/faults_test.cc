@@ -56,6 +56,13 @@ TEST(FaultWords, NameEveryChange) {
   EXPECT_FALSE(after("a30-mig", {"mig-off", "--gpu", "0"}).gpus[0].mig.enabled);
   EXPECT_EQ(after("l40s", {"plug", "--model", "t4", "--numa", "1"}).gpus.size(), 5U);
   EXPECT_EQ(after("l40s", {"unplug", "--gpu", "1"}).gpus.size(), 3U);
+  EXPECT_EQ(after("l40s", {"swap", "--gpu", "1", "--uuid", "GPU-b", "--model", "t4"}).gpus[1].uuid,
+            GpuUuid("GPU-b"));
+  EXPECT_NE(after("l40s", {"swap", "--gpu", "1"}).gpus[1].uuid,
+            builtin_world("l40s")->gpus[1].uuid);
+  EXPECT_EQ(
+      after("l40s", {"memory", "--gpu", "1", "--memory-mib", "49140"}).gpus[1].model.memory_mib,
+      49140U);
   EXPECT_FALSE(after("l40s", {"driver", "unload"}).driver.loaded);
   EXPECT_TRUE(after("l40s", {"driver", "load"}).driver.loaded);
   EXPECT_EQ(after("l40s", {"driver", "mismatch", "--version", "1.2"}).driver.module_version, "1.2");
@@ -100,6 +107,8 @@ TEST(FaultWords, SayWhatIsWrongWithThem) {
   EXPECT_THAT(problem({"lose", "--gpu", "1", "now"}), HasSubstr("one word too many"));
   EXPECT_THAT(problem({"fail", "--call", "nvmlInit", "--code", "0"}), HasSubstr("no error code"));
   EXPECT_THAT(problem({"driver", "kick"}), HasSubstr("none of unload, load"));
+  EXPECT_THAT(problem({"swap", "--gpu", "1", "--model", "x"}), HasSubstr("'x' is none of"));
+  EXPECT_THAT(problem({"memory", "--gpu", "1"}), HasSubstr("--memory-mib is missing"));
 }
 
 }  // namespace

@@ -71,20 +71,12 @@ std::size_t remove_compute(std::vector<GpuInstance>& instances, unsigned index) 
   return removed;
 }
 
-Change add_fault(CallFault fault, std::optional<GpuRef> gpu) {
-  return [fault = std::move(fault), gpu = std::move(gpu)](World world) mutable -> Result<World> {
-    if (!fault.call.starts_with("nvml")) {
-      return refused("'" + fault.call + "' is no function of the driver's library: nvml…");
-    }
-    if (gpu) {
-      const Result<std::size_t> position = gpu->position_in(world);
-      if (!position) return position.error();
-      fault.gpu = world.gpus[*position].uuid;
-    }
-    fault.number = world.next_number++;
-    world.faults.push_back(fault);
-    return world;
-  };
+// Serials are 13 digits.
+std::string serial_from(std::string_view seed) {
+  std::uint64_t number = 0;
+  for (const char c : seed) number = number * 31 + static_cast<unsigned char>(c);
+  constexpr std::uint64_t kFirst = 1'000'000'000'000ULL;
+  return std::to_string(kFirst + number % (9 * kFirst));
 }
 
 Change set_state(GpuRef gpu, Gpu::State state) {
@@ -269,6 +261,52 @@ Change unplug(GpuRef gpu) {
   };
 }
 
+Change swap_card(GpuRef gpu, GpuUuid uuid, std::string model) {
+  return on_gpu(
+      std::move(gpu),
+      [uuid = std::move(uuid), model = std::move(model)](World& world, Gpu& each) -> Status {
+        if (find_gpu(world, uuid) != nullptr)
+          return refused(uuid.text + " is in the world already");
+        Gpu card = each;
+        if (!model.empty()) {
+          const std::optional<Model> known = find_model(model);
+          if (!known) return refused("'" + model + "' is no known model");
+          card.model_key = model;
+          card.model = *known;
+          if (!(card.model == each.model)) card.links.clear();
+        }
+        card.uuid = uuid;
+        card.serial = card.model.has_serial ? serial_from(uuid.text) : "";
+        card.fabric = {.state = card.model.fabric ? Fabric::State::kCompleted
+                                                  : Fabric::State::kNotSupported};
+        card.mig = {};
+        card.processes.clear();
+        card.memory_limits.clear();
+        card.vitals = {};
+        card.compute_mode = 0;
+        card.state = Gpu::State::kPresent;
+        ++card.generation;
+        each = std::move(card);
+        return Done{};
+      });
+}
+
+Change set_memory_size(GpuRef gpu, std::uint64_t mib) {
+  return on_gpu(std::move(gpu), [mib](World& world, Gpu& each) -> Status {
+    if (each.state == Gpu::State::kOffBus) {
+      return refused("a GPU that is off the bus cannot be reset");
+    }
+    constexpr std::uint64_t kLeastMib = 1024;
+    if (mib < kLeastMib || mib <= each.model.reserved_mib || mib > (1ULL << 40)) {
+      return refused(std::to_string(mib) + " MiB is no memory size of a GPU");
+    }
+    resize_profiles(each.model.mig, each.model.memory_mib, mib);
+    each.model.memory_mib = mib;
+    restart(world, each);
+    return Done{};
+  });
+}
+
 Change unload_driver() {
   return [](World world) -> Result<World> {
     world.driver.loaded = false;
@@ -308,23 +346,6 @@ Change reboot(std::string boot_id) {
       gpu.vitals.recovery_action = 0;
       restart(world, gpu);
     }
-    return world;
-  };
-}
-
-Change block_call(std::string call, std::optional<GpuRef> gpu) {
-  return add_fault({.call = std::move(call), .blocks = true}, std::move(gpu));
-}
-
-Change fail_call(Failure failure) {
-  return add_fault({.call = std::move(failure.call), .code = failure.code, .times = failure.times},
-                   std::move(failure.gpu));
-}
-
-Change clear_faults(std::string call) {
-  return [call = std::move(call)](World world) -> Result<World> {
-    std::erase_if(world.faults,
-                  [&](const CallFault& fault) { return call.empty() || fault.call == call; });
     return world;
   };
 }

@@ -94,6 +94,13 @@ Change mig_off(GpuRef gpu);
 
 Change plug(Gpu gpu);
 Change unplug(GpuRef gpu);
+// Another card in the same slot: the PCI address, the minor and what belongs to
+// the slot stay. Uuid and serial are the new card's, its counters are fresh and
+// MIG is off. `model` is its key; empty: the same model as before.
+Change swap_card(GpuRef gpu, GpuUuid uuid, std::string model = "");
+// A reset after which the GPU has another memory size, as when ECC is switched.
+// MIG profiles get their share of it, and their names with it.
+Change set_memory_size(GpuRef gpu, std::uint64_t mib);
 
 Change unload_driver();
 Change load_driver();

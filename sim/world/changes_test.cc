@@ -166,6 +166,46 @@ TEST(Plug, KeepsTheOrderOfAddresses) {
   EXPECT_THAT(refusal(plug(gpu), world), HasSubstr("is taken"));
 }
 
+TEST(SwapCard, PutsAnotherCardIntoTheSameSlot) {
+  const World before = after(all_of({set_mig(2, *parse_layout("3g.71gb")), uncorrectable_ecc(2)}));
+  const World world = after(swap_card(2, GpuUuid("GPU-b")), before);
+  const Gpu& card = world.gpus[2];
+  EXPECT_EQ(card.uuid, GpuUuid("GPU-b"));
+  EXPECT_NE(card.serial, before.gpus[2].serial);
+  EXPECT_EQ(card.serial.size(), 13U);
+  EXPECT_EQ(card.pci, before.gpus[2].pci);
+  EXPECT_EQ(card.minor, before.gpus[2].minor);
+  EXPECT_EQ(card.model, before.gpus[2].model);
+  EXPECT_EQ(card.links, before.gpus[2].links);
+  EXPECT_EQ(card.vitals, Vitals{});
+  EXPECT_EQ(card.mig, Mig{});
+  EXPECT_GT(card.generation, before.gpus[2].generation) << "no session has seen it";
+}
+
+TEST(SwapCard, MayBringAnotherModel) {
+  const World world = after(swap_card(2, GpuUuid("GPU-b"), "t4"));
+  EXPECT_EQ(world.gpus[2].model.name, "Tesla T4");
+  EXPECT_EQ(world.gpus[2].pci, base().gpus[2].pci);
+  EXPECT_TRUE(world.gpus[2].links.empty());
+  EXPECT_EQ(world.gpus[2].fabric.state, Fabric::State::kNotSupported);
+  EXPECT_THAT(refusal(swap_card(2, GpuUuid("GPU-b"), "t5")), HasSubstr("no known model"));
+  EXPECT_THAT(refusal(swap_card(2, base().gpus[3].uuid)), HasSubstr("in the world already"));
+}
+
+TEST(MemorySize, ChangesWithAResetAndRenamesMigProfiles) {
+  const World world =
+      after(all_of({set_mig(1, *parse_layout("3g.71gb")), set_memory_size(1, 143771 / 2)}));
+  const Gpu& gpu = world.gpus[1];
+  EXPECT_EQ(gpu.model.memory_mib, 143771U / 2);
+  EXPECT_EQ(gpu.generation, 1U);
+  EXPECT_TRUE(gpu.mig.enabled);
+  EXPECT_TRUE(gpu.mig.instances.empty());
+  EXPECT_NE(find_profile(gpu.model.mig, "3g.36gb"), nullptr);
+  EXPECT_NE(find_profile(gpu.model.mig, "1g.9gb+me"), nullptr);
+  EXPECT_EQ(find_profile(gpu.model.mig, "3g.71gb"), nullptr);
+  EXPECT_THAT(refusal(set_memory_size(1, 0)), HasSubstr("no memory size"));
+}
+
 TEST(CallFaults, AreTakenBackByNameOrAllAtOnce) {
   const World world = after(all_of(
       {block_call("nvmlDeviceGetName", GpuRef(1)), fail_call({.call = "nvmlInit", .code = 9})}));

@@ -64,7 +64,9 @@ MigUuid mig_uuid(const Gpu& gpu, const Driver& driver, const GpuInstance& instan
                  unsigned compute_id) {
   const std::string place = std::to_string(instance.id) + "/" + std::to_string(compute_id);
   if (branch_of(driver) < 465) return MigUuid("MIG-" + gpu.uuid.text + "/" + place);
-  return MigUuid("MIG-" + uuid_from(gpu.uuid.text + "/" + instance.profile + "/" + place, '5'));
+  // As with the driver, the profile is no part of it: a re-cut can give another
+  // profile to the same uuid.
+  return MigUuid("MIG-" + uuid_from(gpu.uuid.text + "/" + place, '5'));
 }
 
 Result<ComputeInstance> place_compute(const GpuInstanceProfile& profile,

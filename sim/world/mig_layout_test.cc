@@ -82,6 +82,16 @@ TEST(MigLayout, NamesDevicesAsTheDriverOfItsTimeDid) {
   EXPECT_EQ(uuid("470.57.02"), uuid("580.1"));
 }
 
+TEST(MigLayout, GivesADeviceTheUuidOfItsInstancesWhateverTheirProfile) {
+  const Gpu gpu = gpu_of("a100-sxm4-40gb");
+  const auto uuid = [&](const std::string& layout) {
+    return lay_out(gpu, {}, *parse_layout(layout))->front().compute[0].uuid;
+  };
+  EXPECT_EQ(uuid("4g.20gb"), uuid("3g.20gb,3g.20gb")) << "both are GPU instance 1";
+  EXPECT_EQ(uuid("1g.5gb"), uuid("1g.5gb+me"));
+  EXPECT_NE(uuid("1g.5gb"), uuid("7g.40gb"));
+}
+
 TEST(MigTables, NameProfilesByTheirMemory) {
   for (const std::string& key : model_keys()) {
     const Model model = find_model(key).value_or(Model{});

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "gpu/mig_profile.h"
+
 namespace tranche::sim {
 namespace {
 
@@ -92,6 +94,20 @@ const GpuInstanceProfile* find_profile(const MigTable& table, std::string_view n
 const GpuInstanceProfile* find_profile(const MigTable& table, unsigned id) {
   const auto found = std::ranges::find(table.profiles, id, &GpuInstanceProfile::id);
   return found == table.profiles.end() ? nullptr : &*found;
+}
+
+void resize_profiles(MigTable& table, std::uint64_t from_mib, std::uint64_t to_mib) {
+  if (from_mib == 0) return;
+  for (GpuInstanceProfile& profile : table.profiles) {
+    profile.memory_mib = profile.memory_mib * to_mib / from_mib;
+    // "1g.24gb+me": what follows the size stays.
+    const std::size_t unit = profile.name.find("gb");
+    const std::string attribute =
+        unit == std::string::npos ? std::string() : profile.name.substr(unit + 2);
+    profile.name = std::to_string(profile.slices) + "g." +
+                   std::to_string(mig_memory_gb(profile.memory_mib, to_mib << 20)) + "gb" +
+                   attribute;
+  }
 }
 
 std::vector<ComputeInstanceProfile> compute_profiles(const GpuInstanceProfile& profile) {

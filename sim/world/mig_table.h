@@ -43,6 +43,10 @@ struct MigTable {
 const GpuInstanceProfile* find_profile(const MigTable& table, std::string_view name);
 const GpuInstanceProfile* find_profile(const MigTable& table, unsigned id);
 
+// The GPU's memory becomes `to_mib`: each profile keeps its share, and is named
+// by its new size.
+void resize_profiles(MigTable& table, std::uint64_t from_mib, std::uint64_t to_mib);
+
 // A compute instance's profile. Its id is the number that asks for it, too.
 struct ComputeInstanceProfile {
   unsigned id = 0;

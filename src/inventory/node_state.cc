@@ -7,6 +7,7 @@
 
 #include "inventory/clearing.h"
 #include "inventory/numbering.h"
+#include "inventory/pci_slots.h"
 #include "inventory/xid_table.h"
 
 namespace tranche {
@@ -196,14 +197,17 @@ void forget(NodeState& state, const GpuUuid& gpu) {
   state.recoveries.erase(gpu);
 }
 
-// A GPU that the driver no longer enumerates. Where the kernel has no such card
-// any more it was taken out and is forgotten; else it is lost and stays listed.
-void fold_vanished(NodeState& state, const GpuUuid& gpu, const Surroundings& around) {
-  const Gpu* known = find(state, gpu);
-  const bool taken_out =
-      known->pci && around.has_pci_device(*known->pci) == std::optional<bool>(false);
-  if (taken_out) return forget(state, gpu);
-  fold_failure(state, gpu, {FailureKind::kLost, "the driver no longer lists the GPU"}, around);
+// Before anything is read by index: a GPU that is not in the machine any more
+// must not get the failure of the one that has its index now.
+void forget_removed(NodeState& state, const DriverReading& reading, const Surroundings& around) {
+  std::set<GpuUuid> removed;
+  for (const Replacement& each : replaced_gpus(state, reading)) removed.insert(each.gpu);
+  for (const Gpu& gpu : state.inventory.gpus) {
+    if (state.named.contains(gpu.uuid) || !gpu.pci) continue;
+    const bool taken_out = around.has_pci_device(*gpu.pci) == std::optional<bool>(false);
+    if (taken_out) removed.insert(gpu.uuid);
+  }
+  for (const GpuUuid& gpu : removed) forget(state, gpu);
 }
 
 void fold_vanished_gpus(NodeState& state, const std::set<GpuUuid>& seen,
@@ -212,7 +216,10 @@ void fold_vanished_gpus(NodeState& state, const std::set<GpuUuid>& seen,
   for (const Gpu& gpu : state.inventory.gpus) {
     if (!seen.contains(gpu.uuid)) vanished.push_back(gpu.uuid);
   }
-  for (const GpuUuid& gpu : vanished) fold_vanished(state, gpu, around);
+  // The kernel still has the card, or does not say: it is lost and stays listed.
+  for (const GpuUuid& gpu : vanished) {
+    fold_failure(state, gpu, {FailureKind::kLost, "the driver no longer lists the GPU"}, around);
+  }
 }
 
 void forget_unseen(NodeState& state, const std::set<GpuUuid>& seen) {
@@ -250,6 +257,8 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
   state.inventory.numbers = with_reading(std::move(state.inventory.numbers), reading);
 
   state.has_stranger = false;
+  state.named = named_gpus(reading);
+  forget_removed(state, reading, around);
   std::set<GpuUuid> seen;
   std::map<GpuUuid, unsigned> listed;
   for (const GpuReading& one : reading.gpus) {

@@ -45,6 +45,7 @@ struct NodeState {
   std::uint64_t session = 0;
   // In the last reading a GPU failed that has never said who it is.
   bool has_stranger = false;
+  std::set<GpuUuid> named;                 // GPUs that said who they are in the last reading
   DriverKind seen_by = DriverKind::kNone;  // what the last reading came from
   // The kernel module was seen gone: what comes back has been reset.
   bool driver_was_unloaded = false;

@@ -9,6 +9,7 @@
 #include "inventory/changes.h"
 #include "inventory/fault_memory.h"
 #include "inventory/numbering.h"
+#include "inventory/pci_slots.h"
 
 namespace tranche {
 namespace {
@@ -99,10 +100,8 @@ Status Scanner::scan_once() {
                                 {"gpus", std::to_string(reading->gpus.size())}});
   }
   has_events_ = true;
-  if (was_blind_) fold_kernel_log();
-  was_blind_ = false;
   const GpuNumbers numbers = state_.inventory.numbers;
-  state_ = with_reading(std::move(state_), *reading, surroundings());
+  fold_reading(*reading);
   tell_numbers(numbers);
   for (const GpuReading& one : reading->gpus) {
     const std::string index = std::to_string(one.index);
@@ -346,18 +345,49 @@ bool Scanner::fold_driver_events(milliseconds at_most, const std::stop_token& st
 bool Scanner::fold_kernel_log() {
   if (!kernel_log_) return false;
   bool news = false;
-  for (const KernelXid& line : kernel_log_->drain()) {
-    const bool ours =
-        was_blind_ || state_.seen_by == DriverKind::kDeviceNodes || only_the_kernel_tells(line.xid);
-    const auto gpu = std::ranges::find_if(
-        state_.inventory.gpus, [&](const Gpu& candidate) { return candidate.pci == line.pci; });
-    if (!ours || gpu == state_.inventory.gpus.end()) continue;
-    // What a reset puts into the log is no news of the GPU after it.
-    if (state_.released.contains(gpu->uuid)) continue;
-    fold({.kind = DriverEvent::Kind::kXid, .gpu = gpu->uuid, .xid = line.xid}, "kernel log");
-    news = true;
-  }
+  for (const KernelXid& line : kernel_log_->drain()) news = fold(line) || news;
   return news;
+}
+
+// True where it is news of a GPU.
+bool Scanner::fold(const KernelXid& line) {
+  const bool ours =
+      was_blind_ || state_.seen_by == DriverKind::kDeviceNodes || only_the_kernel_tells(line.xid);
+  const Gpu* gpu = gpu_at(state_, line.pci);
+  if (!ours || gpu == nullptr) return false;
+  // What a reset puts into the log is no news of the GPU after it.
+  if (state_.released.contains(gpu->uuid)) return false;
+  fold({.kind = DriverEvent::Kind::kXid, .gpu = gpu->uuid, .xid = line.xid}, "kernel log");
+  return true;
+}
+
+// Returns the lines about GPUs that are new in this reading. Those of the others
+// come before it, so that the reading can clear them.
+std::vector<KernelXid> Scanner::fold_kernel_log_before(const DriverReading& reading) {
+  std::vector<KernelXid> of_new_gpus;
+  if (!kernel_log_) return of_new_gpus;
+  for (const KernelXid& line : kernel_log_->drain()) {
+    const Gpu* known = gpu_at(state_, line.pci);
+    const bool is_new = std::ranges::any_of(reading.gpus, [&](const GpuReading& one) {
+      return one.gpu && one.gpu->pci == line.pci &&
+             (known == nullptr || known->uuid != one.gpu->uuid);
+    });
+    is_new ? of_new_gpus.push_back(line) : static_cast<void>(fold(line));
+  }
+  return of_new_gpus;
+}
+
+void Scanner::fold_reading(const DriverReading& reading) {
+  std::vector<KernelXid> of_new_gpus;
+  if (was_blind_) of_new_gpus = fold_kernel_log_before(reading);
+  for (const Replacement& replaced : replaced_gpus(state_, reading)) {
+    log_.warning(
+        "another card is in its slot; the old gpu is no longer listed",
+        {{"gpu", replaced.gpu.text}, {"now", replaced.by.text}, {"pci", to_string(replaced.pci)}});
+  }
+  state_ = with_reading(std::move(state_), reading, surroundings());
+  for (const KernelXid& line : of_new_gpus) fold(line);
+  was_blind_ = false;
 }
 
 void Scanner::fold(const DriverEvent& event, std::string_view told_by) {

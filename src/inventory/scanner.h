@@ -83,6 +83,9 @@ class Scanner {
   void watch(const std::stop_token& stop, std::chrono::milliseconds period);
   bool fold_driver_events(std::chrono::milliseconds at_most, const std::stop_token& stop);
   bool fold_kernel_log();
+  bool fold(const KernelXid& line);
+  std::vector<KernelXid> fold_kernel_log_before(const DriverReading& reading);
+  void fold_reading(const DriverReading& reading);
   void fold(const DriverEvent& event, std::string_view told_by);
 
   GpuSource& source_;

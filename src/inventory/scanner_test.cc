@@ -224,6 +224,42 @@ TEST_F(ScannerOnAScript, KeepsALostGpuListedAcrossARestart) {
   EXPECT_THAT(unhealthy(*shown_.get().value), ElementsAre("GPU-1"));
 }
 
+TEST_F(ScannerOnAScript, ForgetsAReplacedGpuThatItRemembersFromBeforeTheStart) {
+  source_.has_gpus(2);
+  {
+    const auto scanner = a_scanner();
+    ASSERT_TRUE(scanner->begin(options_));
+    source_.has_gpus(1);  // GPU 1 is lost
+    ASSERT_TRUE(scanner->scan_once());
+  }
+  Gpu card = a_gpu(1);
+  card.uuid = GpuUuid("GPU-new");
+  source_.has({{.index = 0, .gpu = a_gpu(0)}, {.index = 1, .gpu = card}});
+  ASSERT_TRUE(a_scanner()->begin(options_));
+  ASSERT_THAT(shown_.get().value->gpus, SizeIs(2));
+  EXPECT_EQ(shown_.get().value->gpus[1].uuid, GpuUuid("GPU-new"));
+  EXPECT_THAT(unhealthy(*shown_.get().value), IsEmpty());
+  EXPECT_THAT(lines_, testing::Contains(testing::AllOf(HasSubstr("another card is in its slot"),
+                                                       HasSubstr("GPU-1"), HasSubstr("GPU-new"))));
+}
+
+TEST_F(ScannerOnAScript, GivesXidsOfANewCardToTheNewCard) {
+  source_.has_gpus(2);
+  const auto scanner = a_scanner();
+  ASSERT_TRUE(scanner->begin(options_));
+  source_.is_in_trouble("Driver Not Loaded");
+  EXPECT_FALSE(scanner->scan_once());
+  // The card is swapped, and the new one fails before the agent has seen it.
+  Gpu card = a_gpu(1);
+  card.uuid = GpuUuid("GPU-new");
+  source_.has({{.index = 0, .gpu = a_gpu(0)}, {.index = 1, .gpu = card}});
+  source_.is_in_trouble("");
+  std::ofstream(dir_.path("dev/kmsg"), std::ios::app)
+      << "4,1,1,-;NVRM: Xid (PCI:0000:11:00): 79, GPU has fallen off the bus.\n";
+  ASSERT_TRUE(scanner->scan_once());
+  EXPECT_THAT(unhealthy(*shown_.get().value), ElementsAre("GPU-new"));
+}
+
 TEST_F(ScannerOnAScript, GoesOnWhereItsMemoryIsUnreadable) {
   std::ofstream(dir_.path("faults.json")) << "{ not json";
   source_.has_gpus(1);

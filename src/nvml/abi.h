@@ -178,6 +178,8 @@ struct DeviceAttributes {
   unsigned gpu_instance_slices;
   unsigned compute_instance_slices;
   unsigned long long memory_mib;
+
+  bool operator==(const DeviceAttributes&) const = default;
 };
 static_assert(sizeof(DeviceAttributes) == 40 && offsetof(DeviceAttributes, memory_mib) == 32);
 

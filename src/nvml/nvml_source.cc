@@ -15,6 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// More than a node can have, with cards that were swapped.
+constexpr std::size_t kMostKnownGpus = 64;
+
 Error not_returning(const std::string& what) {
   return {ErrorCode::kUnavailable, what + " does not return"};
 }
@@ -47,7 +50,11 @@ Status NvmlSource::open() {
   if (!*outcome.value) return outcome.value->error();
   session_ = **outcome.value;
   ++session_number_;
-  for (auto& [index, place] : places_) place.handle = nullptr;
+  for (auto& [index, place] : places_) {
+    place.gpu.reset();
+    place.handle = nullptr;
+  }
+  mark_changed(std::nullopt);
   topology_is_read_ = false;
   const std::string lacking = join(session_->library().lacking(), "; ");
   if (said_.changed("lacking", lacking) && !lacking.empty()) {
@@ -99,6 +106,7 @@ Result<DriverReading> NvmlSource::read(const ReadWish& wish) {
                         .limits_memory = limits_memory_,
                         .session = session_number_};
   for (const GpuQuestion& question : *asked) reading.gpus.push_back(ask(question));
+  forget_unnamed_gpus();
   read_topology_if_changed(reading.gpus);
   reading.topology = topology_;
   return reading;
@@ -135,7 +143,9 @@ Result<std::vector<DriverEvent>> NvmlSource::wait(milliseconds at_most) {
     return Error{ErrorCode::kUnavailable,
                  session_->library().describe("nvmlEventSetWait", outcome.value->code)};
   }
-  return std::vector<DriverEvent>{translate(outcome.value->data)};
+  DriverEvent event = translate(outcome.value->data);
+  if (event.kind == DriverEvent::Kind::kMigChanged) mark_changed(event.gpu);
+  return std::vector<DriverEvent>{std::move(event)};
 }
 
 std::string NvmlSource::library_path() const {
@@ -147,12 +157,14 @@ Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadWish& wish) {
   const Result<unsigned> gpus = count();
   if (!gpus) return gpus.error();
   std::erase_if(places_, [&](const auto& place) { return place.first >= *gpus; });
+  const auto known = std::make_shared<const KnownGpus>(known_);
   std::vector<GpuQuestion> asked;
   for (unsigned index = 0; index < *gpus; ++index) {
     const Place& place = places_[index];
     asked.push_back({.index = index,
-                     .known = place.gpu,
-                     .is_of_this_session = place.read_in == session_number_,
+                     .known = known,
+                     // Nobody would have said that its slices changed.
+                     .read_whole = !place.is_registered,
                      .events = events_,
                      .why_no_events = why_no_events_,
                      .is_registered = place.is_registered,
@@ -206,20 +218,46 @@ GpuReading NvmlSource::ask(const GpuQuestion& question) {
   std::optional<GpuAnswer> answer = ask_once(question);
   // A call that fails once in passing is not yet a failing GPU.
   if (answer && answer->reading.failure && answer->reading.failure->kind == FailureKind::kOther) {
-    answer = ask_once(question);
+    GpuQuestion again = question;
+    again.is_registered = answer->is_registered;
+    answer = ask_once(again);
   }
   Place& place = places_[question.index];
   if (!answer) {
     return {.index = question.index,
-            .gpu = place.gpu,
+            .gpu = known_at(place),
             .failure = GpuFailure{FailureKind::kHung, place.stuck_where}};
   }
   // One that is lost has no handle any more, but events may still name it.
   if (answer->handle != nullptr) place.handle = answer->handle;
   place.is_registered = answer->is_registered;
-  if (answer->reading.gpu) place.gpu = answer->reading.gpu;
-  if (!answer->reading.failure) place.read_in = session_number_;
+  if (answer->reading.gpu) {
+    place.gpu = answer->reading.gpu->uuid;
+    known_[*place.gpu] = {*answer->reading.gpu, std::move(answer->slices), answer->is_complete};
+  }
   return answer->reading;
+}
+
+std::optional<Gpu> NvmlSource::known_at(const Place& place) const {
+  const auto known = place.gpu ? known_.find(*place.gpu) : known_.end();
+  return known == known_.end() ? std::nullopt : std::optional(known->second.gpu);
+}
+
+// One that is away for some sessions may come back: then its memory size is
+// still known, should the call fail.
+void NvmlSource::forget_unnamed_gpus() {
+  if (known_.size() <= kMostKnownGpus) return;
+  std::erase_if(known_, [&](const auto& known) {
+    return std::ranges::none_of(places_,
+                                [&](const auto& place) { return place.second.gpu == known.first; });
+  });
+}
+
+// Of all, where none is named: read it whole at the next look.
+void NvmlSource::mark_changed(const std::optional<GpuUuid>& gpu) {
+  for (auto& [uuid, known] : known_) {
+    if (!gpu || *gpu == uuid) known.is_current = false;
+  }
 }
 
 // Empty: the call has not come back, now or since an earlier time.
@@ -291,7 +329,7 @@ void NvmlSource::read_topology_if_changed(const std::vector<GpuReading>& reading
 DriverEvent NvmlSource::translate(const abi::EventData& data) const {
   DriverEvent event;
   for (const auto& [index, place] : places_) {
-    if (place.handle == data.device && place.gpu) event.gpu = place.gpu->uuid;
+    if (place.handle == data.device && place.gpu) event.gpu = place.gpu;
   }
   if (data.event_type == abi::kEventXid) {
     event.kind = DriverEvent::Kind::kXid;

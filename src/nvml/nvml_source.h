@@ -32,10 +32,9 @@ class NvmlSource final : public GpuSource {
   Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) override;
 
  private:
-  // What is known of the GPU at an index, in this session and before it.
+  // The GPU at an index of this session. Another session can have others there.
   struct Place {
-    std::optional<Gpu> gpu;
-    std::uint64_t read_in = 0;  // the session that it was last read in, in full
+    std::optional<GpuUuid> gpu;  // empty: it has not said who it is
     abi::Device handle = nullptr;
     bool is_registered = false;
     StuckCall stuck;
@@ -52,6 +51,9 @@ class NvmlSource final : public GpuSource {
   void renew_events();
   GpuReading ask(const GpuQuestion& question);
   std::optional<GpuAnswer> ask_once(const GpuQuestion& question);
+  std::optional<Gpu> known_at(const Place& place) const;
+  void forget_unnamed_gpus();
+  void mark_changed(const std::optional<GpuUuid>& gpu);
   void read_versions();
   void ask_for_limits();
   void read_topology_if_changed(const std::vector<GpuReading>& readings);
@@ -68,6 +70,7 @@ class NvmlSource final : public GpuSource {
   std::shared_ptr<const EventSet> events_;
   std::string why_no_events_;
   std::map<unsigned, Place> places_;  // by index
+  KnownGpus known_;
   // Calls about the driver as a whole that have not come back.
   StuckCall stuck_;
   StuckCall stuck_wait_;

@@ -2,20 +2,17 @@
 #include "nvml/read_gpu.h"
 
 #include <array>
+#include <string>
 #include <utility>
 
-#include "nvml/read_mig.h"
+#include "nvml/failure.h"
 #include "nvml/read_vitals.h"
 
 namespace tranche::nvml {
 namespace {
 
-GpuFailure failure_of(const Library& library, const char* function, abi::Return code) {
-  GpuFailure failure{FailureKind::kOther, library.describe(function, code)};
-  if (code == abi::kGpuIsLost) failure.kind = FailureKind::kLost;
-  if (code == abi::kResetRequired) failure.kind = FailureKind::kNeedsReset;
-  return failure;
-}
+// No GPU has a PiB.
+constexpr std::uint64_t kTooMuchMemory = 1ULL << 50;
 
 class Reader {
  public:
@@ -26,17 +23,18 @@ class Reader {
   }
 
   GpuAnswer read() && {
-    Gpu gpu;
-    if (find_handle() && read_identity(gpu) && read_slices(gpu)) {
-      answer_.reading.vitals = read_vitals(session_, answer_.handle, question_.wish);
-      register_events();
+    Gpu gpu{.index = question_.index};
+    if (find_handle() && read_uuid(gpu)) {
+      find_known(gpu.uuid);
+      if (read_facts(gpu)) {
+        // First, so that no change of its slices goes unseen.
+        register_events();
+        if (read_slices(gpu)) {
+          answer_.reading.vitals = read_vitals(session_, answer_.handle, question_.wish);
+        }
+      }
     }
-    // Where it stopped answering half-way, what it was is still known.
-    if (!answer_.reading.failure) {
-      answer_.reading.gpu = std::move(gpu);
-    } else if (question_.known && question_.known->uuid == gpu.uuid) {
-      answer_.reading.gpu = question_.known;
-    }
+    answer_.is_complete = is_complete_ && !answer_.reading.failure;
     return std::move(answer_);
   }
 
@@ -53,22 +51,36 @@ class Reader {
                      api_.device_by_index(question_.index, &answer_.handle));
   }
 
-  bool read_identity(Gpu& gpu) {
+  bool read_uuid(Gpu& gpu) {
     std::array<char, abi::kUuidSize> uuid{};
     if (!went_well("nvmlDeviceGetUUID",
                    api_.uuid(answer_.handle, uuid.data(), static_cast<unsigned>(uuid.size())))) {
       return false;
     }
     gpu.uuid = GpuUuid(uuid.data());
-    if (question_.known && question_.known->uuid == gpu.uuid) {
-      gpu = *question_.known;
-      gpu.index = question_.index;
-      // The size can be missing for a moment: then it is asked for again.
-      if (gpu.memory_bytes == 0) read_memory(gpu);
-      return question_.is_of_this_session || read_place(gpu);
-    }
+    return true;
+  }
+
+  // Where it stops answering half-way, what it was is still known.
+  void find_known(const GpuUuid& uuid) {
+    const auto found = question_.known->find(uuid);
+    if (found == question_.known->end()) return;
+    known_ = &found->second;
+    answer_.reading.gpu = known_->gpu;
+    answer_.reading.gpu->index = question_.index;
+    answer_.slices = known_->slices;
+  }
+
+  bool is_current() const {
+    return known_ != nullptr && known_->is_current && !question_.read_whole;
+  }
+
+  bool read_facts(Gpu& gpu) {
+    if (!is_current()) return read_place(gpu) && read_kind(gpu);
+    gpu = known_->gpu;
     gpu.index = question_.index;
-    return read_place(gpu) && read_kind(gpu);
+    gpu.mig.clear();
+    return true;
   }
 
   // A value that this driver or this GPU does not have is left out. Any other
@@ -109,32 +121,64 @@ class Reader {
       if (has_it) gpu.model = name.data();
     }
     read_memory(gpu);
-    if (api_.compute_capability != nullptr) {
-      int major = 0;
-      int minor = 0;
-      if (api_.compute_capability(answer_.handle, &major, &minor) == abi::kSuccess) {
-        gpu.compute_major = static_cast<unsigned>(major);
-        gpu.compute_minor = static_cast<unsigned>(minor);
-      }
-    }
+    read_compute_capability(gpu);
     return true;
   }
 
+  void read_compute_capability(Gpu& gpu) {
+    if (api_.compute_capability == nullptr) return;
+    int major = 0;
+    int minor = 0;
+    const abi::Return code = api_.compute_capability(answer_.handle, &major, &minor);
+    if (code == abi::kSuccess) {
+      gpu.compute_major = static_cast<unsigned>(major);
+      gpu.compute_minor = static_cast<unsigned>(minor);
+    } else if (code != abi::kNotSupported && code != abi::kFunctionNotFound) {
+      is_complete_ = false;
+      if (known_ == nullptr) return;
+      gpu.compute_major = known_->gpu.compute_major;
+      gpu.compute_minor = known_->gpu.compute_minor;
+    }
+  }
+
+  // A failure is the GPU's only where MIG devices are named by the size:
+  // NVIDIA's plugin tolerates it too, because parts with shared memory fail here.
   void read_memory(Gpu& gpu) {
     if (api_.memory_info == nullptr) return;
     abi::Memory memory{};
-    // Tolerated as NVIDIA's plugin does: parts with shared memory fail here.
-    if (api_.memory_info(answer_.handle, &memory) == abi::kSuccess) {
+    const abi::Return code = api_.memory_info(answer_.handle, &memory);
+    if (code == abi::kSuccess && memory.total > 0 && memory.total < kTooMuchMemory) {
       gpu.memory_bytes = memory.total;
+      return;
     }
+    no_memory_size_ = failure_of(session_.library(), "nvmlDeviceGetMemoryInfo", code);
+    if (code == abi::kSuccess) {
+      no_memory_size_->what =
+          "nvmlDeviceGetMemoryInfo answers " + std::to_string(memory.total) + " bytes";
+    }
+    if (code == abi::kNotSupported || code == abi::kFunctionNotFound) return;
+    is_complete_ = false;
+    if (known_ != nullptr) gpu.memory_bytes = known_->gpu.memory_bytes;
   }
 
   bool read_slices(Gpu& gpu) {
-    const MigReading slices = read_mig(session_, host_, answer_.handle, gpu);
-    if (!went_well(slices.function, slices.code)) return false;
-    gpu.mig_enabled = slices.enabled;
-    gpu.mig = slices.devices;
-    return true;
+    if (gpu.memory_bytes == 0 && !no_memory_size_) {
+      no_memory_size_ = GpuFailure{.what = "the driver did not say"};
+    }
+    MigQuestion question{.handle = answer_.handle,
+                         .memory_bytes = gpu.memory_bytes,
+                         .no_memory_size = no_memory_size_,
+                         .minor = gpu.minor};
+    if (is_current()) question.known = known_->slices;
+    MigReading mig = read_mig(session_, host_, question);
+    answer_.reading.failure = mig.failure;
+    if (!mig.enabled) return false;  // what was known of it stays
+    gpu.mig_enabled = *mig.enabled;
+    // A GPU that is cut but does not say how keeps the slices that are known.
+    if (!mig.failure) answer_.slices = std::move(mig.slices);
+    for (const Slice& slice : answer_.slices) gpu.mig.push_back(slice.device);
+    answer_.reading.gpu = std::move(gpu);
+    return !mig.failure;
   }
 
   void register_events() {
@@ -162,6 +206,9 @@ class Reader {
   const Functions& api_;
   const HostFiles& host_;
   const GpuQuestion& question_;
+  const KnownGpu* known_ = nullptr;           // this GPU, as it was last read
+  std::optional<GpuFailure> no_memory_size_;  // why its size is not known
+  bool is_complete_ = true;
   GpuAnswer answer_;
 };
 

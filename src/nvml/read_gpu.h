@@ -4,25 +4,34 @@
 // hang, so they are made where that does no harm.
 #pragma once
 
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "gpu/gpu.h"
 #include "host/host_files.h"
 #include "inventory/gpu_source.h"
+#include "nvml/read_mig.h"
 #include "nvml/session.h"
 
 namespace tranche::nvml {
 
+// A GPU as it was last read.
+struct KnownGpu {
+  Gpu gpu;
+  std::vector<Slice> slices;  // of gpu.mig
+  // All of it was read in this session, and no event has said since that it
+  // changed: then only what can change without an event is read again.
+  bool is_current = false;
+};
+using KnownGpus = std::map<GpuUuid, KnownGpu>;
+
 // What to read and what is known already.
 struct GpuQuestion {
   unsigned index = 0;
-  // Last time's answer: what never changes is not asked again while the uuid is
-  // the same.
-  std::optional<Gpu> known;
-  // It is of this session: between two, a GPU can get another device node.
-  bool is_of_this_session = false;
+  std::shared_ptr<const KnownGpus> known;
+  bool read_whole = false;  // also where it is current
   // Where its events are to come from; null where there are none to be had, and
   // why, unless it is the library's age.
   std::shared_ptr<const EventSet> events;
@@ -33,6 +42,9 @@ struct GpuQuestion {
 
 struct GpuAnswer {
   GpuReading reading;
+  std::vector<Slice> slices;  // of reading.gpu
+  // Nothing is left to be asked again at the next look.
+  bool is_complete = false;
   abi::Device handle = nullptr;  // null where even that could not be had
   bool is_registered = false;
 };

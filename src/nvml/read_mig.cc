@@ -4,114 +4,156 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
+
+#include "nvml/failure.h"
 
 namespace tranche::nvml {
 namespace {
 
+// What a driver answers that does not have the thing, or does not show it to us.
+bool has_it_not(abi::Return code) {
+  return code == abi::kNotSupported || code == abi::kFunctionNotFound ||
+         code == abi::kNoPermission || code == abi::kInvalidArgument || code == abi::kNotFound;
+}
+
 class MigReader {
  public:
-  MigReader(const Session& session, const HostFiles& host, abi::Device handle, const Gpu& gpu)
-      : api_(session.api()), host_(host), handle_(handle), gpu_(gpu) {}
+  MigReader(const Session& session, const HostFiles& host, const MigQuestion& question)
+      : library_(session.library()), api_(session.api()), host_(host), question_(question) {}
 
   MigReading read() && {
-    if (api_.mig_mode == nullptr) return {};
+    reading_.enabled = false;
+    if (api_.mig_mode == nullptr) return reading_;
     unsigned current = 0;
     unsigned pending = 0;
-    const abi::Return mode = api_.mig_mode(handle_, &current, &pending);
-    if (mode == abi::kNotSupported) return {};
+    const abi::Return mode = api_.mig_mode(question_.handle, &current, &pending);
+    if (mode == abi::kNotSupported) return reading_;
+    reading_.enabled.reset();
     if (!went_well("nvmlDeviceGetMigMode", mode)) return reading_;
     reading_.enabled = current == 1;
-    unsigned most = 0;
-    if (!reading_.enabled ||
-        !went_well("nvmlDeviceGetMaxMigDeviceCount", api_.max_mig_devices(handle_, &most))) {
-      return reading_;
-    }
-    for (unsigned index = 0; index < most && reading_.code == abi::kSuccess; ++index) {
-      read_slice(index);
-    }
+    if (current == 1 && knows_memory_size()) read_slices();
     return std::move(reading_);
   }
 
  private:
   bool went_well(const char* function, abi::Return code) {
     if (code == abi::kSuccess) return true;
-    reading_.function = function;
-    reading_.code = code;
+    reading_.failure = failure_of(library_, function, code);
     return false;
   }
 
+  bool knows_memory_size() {
+    if (!question_.no_memory_size) return true;
+    reading_.failure = question_.no_memory_size;
+    reading_.failure->what =
+        "its memory size is not known, and MIG devices are named by it: " + reading_.failure->what;
+    return false;
+  }
+
+  void read_slices() {
+    unsigned most = 0;
+    const abi::Return counted = api_.max_mig_devices(question_.handle, &most);
+    if (!went_well("nvmlDeviceGetMaxMigDeviceCount", counted)) return;
+    for (unsigned index = 0; index < most && !reading_.failure; ++index) read_slice(index);
+  }
+
   void read_slice(unsigned index) {
-    abi::Device slice = nullptr;
-    const abi::Return found = api_.mig_device_by_index(handle_, index, &slice);
+    abi::Device handle = nullptr;
+    const abi::Return found = api_.mig_device_by_index(question_.handle, index, &handle);
     // Indexes have holes.
     if (found == abi::kNotFound || found == abi::kInvalidArgument) return;
     std::array<char, abi::kUuidSize> uuid{};
+    Slice slice{.device = {.index = index}};
+    MigDevice& mig = slice.device;
     if (!went_well("nvmlDeviceGetMigDeviceHandleByIndex", found) ||
         !went_well("nvmlDeviceGetUUID",
-                   api_.uuid(slice, uuid.data(), static_cast<unsigned>(uuid.size())))) {
+                   api_.uuid(handle, uuid.data(), static_cast<unsigned>(uuid.size()))) ||
+        !went_well("nvmlDeviceGetGpuInstanceId", api_.gpu_instance_id(handle, &mig.gpu_instance)) ||
+        !went_well("nvmlDeviceGetComputeInstanceId",
+                   api_.compute_instance_id(handle, &mig.compute_instance)) ||
+        !went_well("nvmlDeviceGetAttributes", api_.attributes(handle, &slice.attributes))) {
       return;
     }
-    MigDevice mig{.uuid = MigUuid(uuid.data()), .index = index};
-    // Ids and handles are used again for other instances; a uuid is not.
-    const auto known = std::ranges::find(gpu_.mig, mig.uuid, &MigDevice::uuid);
-    if (known != gpu_.mig.end()) {
-      mig = *known;
-      mig.index = index;
-      mig.health = {};
-    } else if (!read_new_slice(slice, mig)) {
-      return;
-    }
-    reading_.devices.push_back(std::move(mig));
+    mig.uuid = MigUuid(uuid.data());
+    if (!copy_known(slice) && !complete(slice)) return;
+    reading_.slices.push_back(std::move(slice));
   }
 
-  bool read_new_slice(abi::Device slice, MigDevice& mig) {
-    abi::DeviceAttributes attributes{};
-    if (!went_well("nvmlDeviceGetGpuInstanceId", api_.gpu_instance_id(slice, &mig.gpu_instance)) ||
-        !went_well("nvmlDeviceGetComputeInstanceId",
-                   api_.compute_instance_id(slice, &mig.compute_instance)) ||
-        !went_well("nvmlDeviceGetAttributes", api_.attributes(slice, &attributes))) {
+  // A uuid alone is not enough: it is made from the ids, and another profile can
+  // have the same ones.
+  bool copy_known(Slice& slice) const {
+    const auto known = std::ranges::find_if(question_.known, [&](const Slice& other) {
+      return other.device.uuid == slice.device.uuid &&
+             other.device.gpu_instance == slice.device.gpu_instance &&
+             other.device.compute_instance == slice.device.compute_instance &&
+             other.attributes == slice.attributes;
+    });
+    if (known == question_.known.end()) return false;
+    const unsigned index = slice.device.index;
+    slice = *known;
+    slice.device.index = index;
+    return true;
+  }
+
+  bool complete(Slice& slice) {
+    const abi::DeviceAttributes& attributes = slice.attributes;
+    MigDevice& mig = slice.device;
+    mig.memory_bytes = attributes.memory_mib << 20;
+    mig.profile = {.compute_slices = attributes.compute_instance_slices,
+                   .gpu_slices = attributes.gpu_instance_slices,
+                   .memory_gb = mig_memory_gb(attributes.memory_mib, question_.memory_bytes)};
+    if (mig.profile.memory_gb == 0 || mig.memory_bytes > question_.memory_bytes) {
+      reading_.failure = GpuFailure{
+          .what =
+              "the driver's memory sizes do not fit together, and MIG devices are named by "
+              "them: " +
+              mig.uuid.text + " has " + std::to_string(attributes.memory_mib) +
+              " MiB, and its GPU " + std::to_string(question_.memory_bytes >> 20) + " MiB"};
       return false;
     }
-    mig.memory_bytes = attributes.memory_mib << 20;
-    mig.profile = {attributes.compute_instance_slices, attributes.gpu_instance_slices,
-                   mig_memory_gb(attributes.memory_mib, gpu_.memory_bytes),
-                   attribute_of(mig.gpu_instance)};
-    if (gpu_.minor) {
-      if (!minors_) minors_ = host_.mig_minors();
-      mig.gpu_instance_cap = minors_->gpu_instance(*gpu_.minor, mig.gpu_instance);
-      mig.compute_instance_cap =
-          minors_->compute_instance(*gpu_.minor, mig.gpu_instance, mig.compute_instance);
-    }
+    if (!read_attribute(mig.gpu_instance, mig.profile.attribute)) return false;
+    if (!question_.minor) return true;
+    if (!minors_) minors_ = host_.mig_minors();
+    mig.gpu_instance_cap = minors_->gpu_instance(*question_.minor, mig.gpu_instance);
+    mig.compute_instance_cap =
+        minors_->compute_instance(*question_.minor, mig.gpu_instance, mig.compute_instance);
     return true;
   }
 
   // The driver tells an instance's profile by an id, and the ids only by
-  // asking for each kind of profile in turn.
-  std::string attribute_of(unsigned gpu_instance) {
+  // asking for each kind of profile in turn. False: a call failed, so the name is
+  // not known.
+  bool read_attribute(unsigned gpu_instance, std::string& attribute) {
     if (api_.gpu_instance_by_id == nullptr || api_.gpu_instance_info == nullptr ||
         api_.gpu_instance_profile == nullptr) {
-      return {};
+      return true;
     }
     abi::GpuInstance instance = nullptr;
     abi::GpuInstanceInfo info{};
-    if (api_.gpu_instance_by_id(handle_, gpu_instance, &instance) != abi::kSuccess ||
-        api_.gpu_instance_info(instance, &info) != abi::kSuccess) {
-      return {};
+    const abi::Return found = api_.gpu_instance_by_id(question_.handle, gpu_instance, &instance);
+    if (found != abi::kSuccess) {
+      return has_it_not(found) || went_well("nvmlDeviceGetGpuInstanceById", found);
     }
+    const abi::Return told = api_.gpu_instance_info(instance, &info);
+    if (told != abi::kSuccess) return has_it_not(told) || went_well("nvmlGpuInstanceGetInfo", told);
+    abi::Return failed = abi::kSuccess;
     for (unsigned profile = 0; profile < abi::kGpuInstanceProfiles; ++profile) {
       abi::GpuInstanceProfileInfo kind{};
-      if (api_.gpu_instance_profile(handle_, profile, &kind) == abi::kSuccess &&
-          kind.id == info.profile_id) {
-        return mig_attribute(profile);
+      const abi::Return code = api_.gpu_instance_profile(question_.handle, profile, &kind);
+      if (code == abi::kSuccess && kind.id == info.profile_id) {
+        attribute = mig_attribute(profile);
+        return true;
       }
+      if (code != abi::kSuccess && !has_it_not(code)) failed = code;
     }
-    return {};
+    return went_well("nvmlDeviceGetGpuInstanceProfileInfo", failed);
   }
 
+  const Library& library_;
   const Functions& api_;
   const HostFiles& host_;
-  const abi::Device handle_;
-  const Gpu& gpu_;
+  const MigQuestion& question_;
   std::optional<MigMinors> minors_;
   MigReading reading_;
 };
@@ -134,9 +176,8 @@ const char* mig_attribute(unsigned profile) {
   }
 }
 
-MigReading read_mig(const Session& session, const HostFiles& host, abi::Device handle,
-                    const Gpu& gpu) {
-  return MigReader(session, host, handle, gpu).read();
+MigReading read_mig(const Session& session, const HostFiles& host, const MigQuestion& question) {
+  return MigReader(session, host, question).read();
 }
 
 }  // namespace tranche::nvml

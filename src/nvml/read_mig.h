@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "gpu/gpu.h"
 #include "host/host_files.h"
+#include "inventory/gpu_source.h"
 #include "nvml/session.h"
 
 namespace tranche::nvml {
 
-struct MigReading {
-  bool enabled = false;
-  std::vector<MigDevice> devices;  // sorted by index
-  // The call that failed, where one did.
-  const char* function = "";
-  abi::Return code = abi::kSuccess;
+// A MIG device, and the attributes that it was read with: where they differ
+// later, it is another device, whatever its uuid.
+struct Slice {
+  MigDevice device;
+  abi::DeviceAttributes attributes{};
 };
 
-// The MIG devices on a GPU. `gpu` is what is known of it: memory and minor are
-// used, and slices that it had and still has are not asked about again.
-MigReading read_mig(const Session& session, const HostFiles& host, abi::Device handle,
-                    const Gpu& gpu);
+struct MigQuestion {
+  abi::Device handle = nullptr;
+  // Slices are named by the GPU's memory size and open by its minor.
+  std::uint64_t memory_bytes = 0;
+  std::optional<GpuFailure> no_memory_size;  // why it is not known, where it is not
+  std::optional<unsigned> minor;
+  // Slices that need not be read whole where ids and attributes are the same.
+  std::vector<Slice> known;
+};
+
+struct MigReading {
+  std::optional<bool> enabled;  // empty: the mode could not be read
+  std::vector<Slice> slices;    // sorted by index
+  std::optional<GpuFailure> failure;
+};
+
+MigReading read_mig(const Session& session, const HostFiles& host, const MigQuestion& question);
 
 // What a GPU instance's profile adds to the name: "+me", "-me", … The argument
 // is the driver's number for profile queries, not the profile's id.

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which GPU is at which PCI address. A card can be swapped while its address
+// stays, and the kernel's log names GPUs by address only. Pure.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "inventory/node_state.h"
+
+namespace tranche {
+
+// The GPUs that said who they are.
+std::set<GpuUuid> named_gpus(const DriverReading& reading);
+
+// A known GPU whose PCI address another one has in a reading: the card was
+// swapped, or the virtual machine got another one. with_reading() forgets it.
+struct Replacement {
+  GpuUuid gpu;
+  GpuUuid by;
+  PciAddress pci;
+
+  bool operator==(const Replacement&) const = default;
+};
+std::vector<Replacement> replaced_gpus(const NodeState& state, const DriverReading& reading);
+
+// The GPU at a PCI address, or null. Of several, the one that the last reading
+// named: a GPU that it did not name may be gone.
+const Gpu* gpu_at(const NodeState& state, const PciAddress& pci);
+
+}  // namespace tranche

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A driver call that failed, as the inventory knows failures.
+#pragma once
+
+#include "inventory/gpu_source.h"
+#include "nvml/library.h"
+
+namespace tranche::nvml {
+
+inline GpuFailure failure_of(const Library& library, const char* function, abi::Return code) {
+  GpuFailure failure{FailureKind::kOther, library.describe(function, code)};
+  if (code == abi::kGpuIsLost) failure.kind = FailureKind::kLost;
+  if (code == abi::kResetRequired) failure.kind = FailureKind::kNeedsReset;
+  return failure;
+}
+
+}  // namespace tranche::nvml

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random lives of a node, and what the agent lists of it: after each step the
+// simulated world is the truth that the inventory is compared with.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "base/testing/temp_dir.h"
+#include "inventory/scanner.h"
+#include "nvml/nvml_source.h"
+#include "nvml/testing/node_life.h"
+#include "sim/node/simulated_node.h"
+
+namespace tranche::nvml {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A driver whose next reading can be made to fail, which ends the session. It
+// hands over events between two looks, as the agent waits for them there.
+class InterruptedSource final : public GpuSource {
+ public:
+  explicit InterruptedSource(GpuSource& inner) : inner_(inner) {}
+
+  Status open() override { return inner_.open(); }
+  void close() override { inner_.close(); }
+  Result<DriverReading> read(const ReadWish& wish) override {
+    if (std::exchange(interrupts_, false)) return Error{ErrorCode::kUnavailable, "interrupted"};
+    return inner_.read(wish);
+  }
+  Result<std::vector<DriverEvent>> wait(milliseconds at_most) override {
+    return inner_.wait(at_most);
+  }
+
+  void interrupt() { interrupts_ = true; }
+  void take_events() {
+    while (true) {
+      const auto events = inner_.wait(milliseconds(0));
+      if (!events || events->empty()) return;
+    }
+  }
+
+ private:
+  GpuSource& inner_;
+  bool interrupts_ = false;
+};
+
+struct Agent {
+  Agent(const sim::SimulatedNode& node, const std::string& memory_file, Log& log)
+      : driver({.container_root = node.root(), .call_patience = std::chrono::seconds(60)},
+               HostFiles(node.root()), log),
+        source(driver),
+        scanner(source, HostFiles(node.root()), memory_file, log,
+                [this](const Inventory& now) { inventory = now; }) {}
+
+  NvmlSource driver;
+  InterruptedSource source;
+  Inventory inventory;
+  Scanner scanner;
+};
+
+std::string number(const std::optional<unsigned>& value) {
+  return value ? std::to_string(*value) : "none";
+}
+
+// Every fact of a GPU that others rely on, in one text.
+std::string facts(const Gpu& gpu) {
+  std::string text = gpu.uuid.text + " minor " + number(gpu.minor) + " at " +
+                     (gpu.pci ? to_string(*gpu.pci) : "none") + " " + gpu.model + " " +
+                     std::to_string(gpu.memory_bytes >> 20) + " MiB" +
+                     (gpu.mig_enabled ? " MIG" : "");
+  for (const MigDevice& mig : gpu.mig) {
+    text += "; " + std::to_string(mig.index) + " " + mig.uuid.text + " " +
+            std::to_string(mig.gpu_instance) + "/" + std::to_string(mig.compute_instance) + " " +
+            to_string(mig.profile) + " " + std::to_string(mig.memory_bytes >> 20) + " MiB caps " +
+            number(mig.gpu_instance_cap) + " " + number(mig.compute_instance_cap);
+  }
+  return text;
+}
+
+std::string facts(const sim::Gpu& gpu) {
+  std::string text = gpu.uuid.text + " minor " + std::to_string(gpu.minor) + " at " +
+                     to_string(gpu.pci) + " " + gpu.model.name + " " +
+                     std::to_string(gpu.model.memory_mib) + " MiB" +
+                     (gpu.mig.enabled ? " MIG" : "");
+  std::map<unsigned, std::string> devices;
+  for (const auto& [instance, compute] : sim::list_mig_devices(gpu)) {
+    devices[compute->index] =
+        "; " + std::to_string(compute->index) + " " + compute->uuid.text + " " +
+        std::to_string(instance->id) + "/" + std::to_string(compute->id) + " " +
+        sim::profile_name(gpu, *instance, *compute) + " " +
+        std::to_string(sim::find_profile(gpu.model.mig, instance->profile)->memory_mib) +
+        " MiB caps " + std::to_string(sim::gpu_instance_cap(gpu.minor, instance->id)) + " " +
+        std::to_string(sim::compute_instance_cap(gpu.minor, instance->id, compute->id));
+  }
+  for (const auto& [index, device] : devices) text += device;
+  return text;
+}
+
+// Whether it answers every call, at the latest at the second look.
+bool answers(const sim::World& world, const sim::Gpu& gpu) {
+  return gpu.state == sim::Gpu::State::kPresent &&
+         std::ranges::none_of(world.faults, [&](const sim::CallFault& fault) {
+           return fault.gpu == gpu.uuid && !fault.times;
+         });
+}
+
+class InventoryLife {
+ public:
+  explicit InventoryLife(std::uint64_t seed)
+      : life_(seed),
+        node_(*sim::SimulatedNode::create(dir_.path("root"), life_.first_world(),
+                                          {.plain_files = true})) {
+    start_agent();
+  }
+
+  void step() {
+    sim::World world = *node_.world();
+    if (!life_.happen(world)) return;
+    EXPECT_TRUE(node_.apply([&](const sim::World&) -> Result<sim::World> { return world; }));
+    lines_.clear();
+    if (life_.below(2) == 0) agent_->source.take_events();
+    // In the session that was open while it happened.
+    if (agent_->scanner.scan_once()) check_what_is_healthy();
+    end_session();
+    for (int look = 0; look < 3; ++look) EXPECT_TRUE(agent_->scanner.scan_once());
+    check_everything();
+  }
+
+  const std::string& history() const { return life_.history(); }
+
+ private:
+  void end_session() {
+    const unsigned how = life_.below(10);
+    restarted_ = how == 0;
+    if (restarted_) return restart_agent();
+    const bool unloads = how == 1;
+    if (unloads) {
+      EXPECT_TRUE(node_.apply(sim::unload_driver()));
+    } else {
+      agent_->source.interrupt();
+    }
+    EXPECT_FALSE(agent_->scanner.scan_once());
+    if (unloads) EXPECT_TRUE(node_.apply(sim::load_driver()));
+  }
+
+  void restart_agent() {
+    // Only what is unhealthy is remembered.
+    for (const Gpu& gpu : agent_->inventory.gpus) {
+      if (gpu.health.ok()) listed_before_.erase(gpu.uuid);
+    }
+    start_agent();
+  }
+
+  void start_agent() {
+    agent_.reset();
+    agent_ = std::make_unique<Agent>(node_, dir_.path("faults.json"), log_);
+    EXPECT_TRUE(agent_->scanner.begin({}));
+  }
+
+  const Gpu* listed(const GpuUuid& uuid) const {
+    const auto found = std::ranges::find(agent_->inventory.gpus, uuid, &Gpu::uuid);
+    return found == agent_->inventory.gpus.end() ? nullptr : &*found;
+  }
+
+  void check_names() const {
+    for (const Gpu& gpu : agent_->inventory.gpus) {
+      for (const MigDevice& mig : gpu.mig) EXPECT_NE(mig.profile.memory_gb, 0U) << facts(gpu);
+    }
+  }
+
+  // A session may not know yet what happened; but what it calls healthy is true.
+  void check_what_is_healthy() const {
+    check_names();
+    const sim::World world = *node_.world();
+    // A call that fails once in passing is asked again at the next look.
+    if (!world.faults.empty()) return;
+    for (const sim::Gpu& gpu : world.gpus) {
+      const Gpu* shown = listed(gpu.uuid);
+      if (shown != nullptr && shown->health.ok()) EXPECT_EQ(facts(*shown), facts(gpu));
+    }
+  }
+
+  void check_everything() {
+    check_names();
+    const sim::World world = *node_.world();
+    for (const sim::Gpu& gpu : world.gpus) check_gpu(world, gpu);
+    std::set<GpuUuid> uuids;
+    for (const Gpu& shown : agent_->inventory.gpus) {
+      EXPECT_TRUE(uuids.insert(shown.uuid).second) << "listed twice: " << facts(shown);
+      check_no_ghost(world, shown);
+    }
+    check_xid(world);
+    listed_before_ = std::move(uuids);
+  }
+
+  void check_gpu(const sim::World& world, const sim::Gpu& gpu) const {
+    const Gpu* shown = listed(gpu.uuid);
+    if (answers(world, gpu)) {
+      EXPECT_EQ(shown == nullptr ? "not listed" : facts(*shown), facts(gpu));
+      return;
+    }
+    EXPECT_TRUE(shown != nullptr || !listed_before_.contains(gpu.uuid))
+        << "no longer listed: " << facts(gpu);
+    if (shown != nullptr && gpu.state != sim::Gpu::State::kPresent) {
+      EXPECT_FALSE(shown->health.ok()) << facts(gpu);
+    }
+  }
+
+  // A card that is not there may stay listed only while the one in its slot has
+  // not said who it is.
+  void check_no_ghost(const sim::World& world, const Gpu& shown) const {
+    if (sim::find_gpu(world, shown.uuid) != nullptr) return;
+    const auto in_slot =
+        std::ranges::find_if(world.gpus, [&](const sim::Gpu& gpu) { return shown.pci == gpu.pci; });
+    EXPECT_TRUE(in_slot != world.gpus.end() && !answers(world, *in_slot))
+        << "a ghost: " << facts(shown);
+  }
+
+  void check_xid(const sim::World& world) const {
+    const std::optional<GpuUuid>& uuid = life_.xid_on();
+    const sim::Gpu* gpu = uuid ? sim::find_gpu(world, *uuid) : nullptr;
+    std::vector<std::string> blamed;
+    for (const std::string& line : lines_) {
+      const std::string key = "xid=" + std::to_string(kLifeXid) + " gpu=";
+      if (const std::size_t at = line.find(key); at != std::string::npos) {
+        blamed.push_back(line.substr(at + key.size(), uuid ? uuid->text.size() : 40));
+      }
+    }
+    if (gpu == nullptr || (restarted_ && blamed.empty())) {
+      EXPECT_EQ(blamed, std::vector<std::string>{});
+    } else if (answers(world, *gpu)) {
+      EXPECT_EQ(blamed, std::vector{uuid->text});
+    }
+  }
+
+  NodeLife life_;
+  TempDir dir_;
+  sim::SimulatedNode node_;
+  std::vector<std::string> lines_;
+  Log log_{[this](std::string_view line) { lines_.emplace_back(line); }};
+  std::unique_ptr<Agent> agent_;
+  std::set<GpuUuid> listed_before_;
+  bool restarted_ = false;
+};
+
+TEST(InventoryLife, ListsTheGpusThatAreThereAsTheyAre) {
+  constexpr std::uint64_t kLives = 8;
+  constexpr int kSteps = 40;
+  for (std::uint64_t seed = 1; seed <= kLives; ++seed) {
+    InventoryLife life(seed);
+    for (int step = 0; step < kSteps; ++step) {
+      life.step();
+      ASSERT_FALSE(testing::Test::HasFailure())
+          << "seed " << seed << ", step " << step << ", after:\n"
+          << life.history();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tranche::nvml
