@@ -46,15 +46,17 @@ class NodeLife {
     world.events.clear();
     world.kernel_log.clear();
     using Happening = bool (NodeLife::*)(sim::World&);
-    static constexpr std::array<Happening, 15> kAll = {
+    static constexpr std::array<Happening, 16> kAll = {
         &NodeLife::leave_the_bus, &NodeLife::come_back,   &NodeLife::reset,
         &NodeLife::swap,          &NodeLife::swap,        &NodeLife::unplug,
         &NodeLife::plug,          &NodeLife::cut,         &NodeLife::cut,
         &NodeLife::recut,         &NodeLife::recut,       &NodeLife::mig_off,
-        &NodeLife::resize_memory, &NodeLife::fail_a_call, &NodeLife::reload_driver,
+        &NodeLife::resize_memory, &NodeLife::fail_a_call, &NodeLife::fail_a_call,
+        &NodeLife::reload_driver,
     };
     bool happened = false;
-    for (unsigned i = 0; i < 1 + below(2); ++i) {
+    const unsigned count = 1 + below(3);
+    for (unsigned i = 0; i < count; ++i) {
       if (below(4) == 0) happened = apply(world, "clear", sim::clear_faults()) || happened;
       happened = (this->*kAll.at(below(kAll.size())))(world) || happened;
     }
@@ -74,8 +76,8 @@ class NodeLife {
   static constexpr std::array<unsigned, 6> kSlots = {0x10, 0x20, 0x30, 0x40, 0x50, 0x60};
 
   std::string any_model() {
-    static constexpr std::array<const char*, 4> kModels = {"a100-sxm4-40gb", "h100-sxm", "a30",
-                                                           "t4"};
+    static constexpr std::array<const char*, 5> kModels = {"a100-sxm4-40gb", "a30", "h100-sxm",
+                                                           "h100-sxm", "t4"};
     return kModels.at(below(kModels.size()));
   }
   GpuUuid new_uuid() {
@@ -154,7 +156,8 @@ class NodeLife {
     if (profiles.empty()) return false;
     std::vector<sim::WantedInstance> layout;
     std::string text;
-    for (unsigned i = 0; i < 1 + below(3); ++i) {
+    const unsigned count = 1 + below(3);
+    for (unsigned i = 0; i < count; ++i) {
       layout.push_back({.profile = profiles.at(below(profiles.size())).name});
       text += " " + layout.back().profile;
     }
@@ -165,16 +168,18 @@ class NodeLife {
     const auto [gpu, name] = any(world);
     if (gpu.mig.instances.empty()) return false;
     const unsigned chosen = below(gpu.mig.instances.size());
+    std::vector<sim::WantedInstance> layout = layout_of(gpu);
+    layout[chosen].profile = other_profile(gpu, gpu.mig.instances[chosen]);
+    return apply(world, "recut " + name + " " + layout[chosen].profile,
+                 sim::set_mig(gpu.uuid, layout));
+  }
+  static std::vector<sim::WantedInstance> layout_of(const sim::Gpu& gpu) {
     std::vector<sim::WantedInstance> layout;
-    std::string text;
-    for (unsigned i = 0; i < gpu.mig.instances.size(); ++i) {
-      const sim::GpuInstance& instance = gpu.mig.instances[i];
-      layout.push_back({.profile = i == chosen ? other_profile(gpu, instance) : instance.profile,
-                        .id = instance.id,
-                        .start = instance.placement.start});
-      text += " " + layout.back().profile;
+    for (const sim::GpuInstance& instance : gpu.mig.instances) {
+      layout.push_back(
+          {.profile = instance.profile, .id = instance.id, .start = instance.placement.start});
     }
-    return apply(world, "recut " + name + text, sim::set_mig(gpu.uuid, layout));
+    return layout;
   }
   std::string other_profile(const sim::Gpu& gpu, const sim::GpuInstance& instance) {
     std::vector<std::string> fitting;
@@ -199,13 +204,16 @@ class NodeLife {
   }
 
   bool fail_a_call(sim::World& world) {
-    static constexpr std::array<const char*, 9> kCalls = {
-        "nvmlDeviceGetMemoryInfo", "nvmlDeviceGetMemoryInfo",    "nvmlDeviceGetUUID",
-        "nvmlDeviceGetName",       "nvmlDeviceGetAttributes",    "nvmlDeviceGetMinorNumber",
-        "nvmlDeviceGetMigMode",    "nvmlDeviceGetGpuInstanceId", "nvmlDeviceGetMaxMigDeviceCount",
-    };
+    static constexpr std::array<const char*, 7> kCalls = {"nvmlDeviceGetUUID",
+                                                          "nvmlDeviceGetName",
+                                                          "nvmlDeviceGetAttributes",
+                                                          "nvmlDeviceGetMinorNumber",
+                                                          "nvmlDeviceGetMigMode",
+                                                          "nvmlDeviceGetGpuInstanceId",
+                                                          "nvmlDeviceGetMaxMigDeviceCount"};
     const auto [gpu, name] = any(world);
-    const std::string call = kCalls.at(below(kCalls.size()));
+    const std::string call =
+        below(2) == 0 ? "nvmlDeviceGetMemoryInfo" : kCalls.at(below(kCalls.size()));
     const bool once = below(3) > 0;
     return apply(world, call + " fails " + (once ? "once " : "for good ") + name,
                  sim::fail_call({.call = call,
@@ -213,7 +221,8 @@ class NodeLife {
                                  .times = once ? std::optional(1U) : std::nullopt,
                                  .gpu = sim::GpuRef(gpu.uuid)}));
   }
-  // The new load can give other minors.
+  // The new load can give other minors. Somebody cuts the GPUs again as they
+  // were, as NVIDIA's MIG manager does.
   bool reload_driver(sim::World& world) {
     std::vector<sim::Change> all = {sim::unload_driver()};
     const std::vector<sim::Gpu> gpus = world.gpus;
@@ -222,6 +231,9 @@ class NodeLife {
       all.push_back(sim::edit_gpu(gpus[i].uuid, [minor](sim::Gpu& gpu) { gpu.minor = minor; }));
     }
     all.push_back(sim::load_driver());
+    for (const sim::Gpu& gpu : gpus) {
+      if (!gpu.mig.instances.empty()) all.push_back(sim::set_mig(gpu.uuid, layout_of(gpu)));
+    }
     return apply(world, "reload the driver", sim::all_of(std::move(all)));
   }
   bool raise_xid(sim::World& world) {
