@@ -35,6 +35,7 @@ class NodeLife {
       gpu.pci = {.bus = kSlots.at(slot)};
       gpu.minor = slot;
       world.gpus.push_back(std::move(gpu));
+      cut(world);
     }
     return world;
   }
@@ -47,17 +48,17 @@ class NodeLife {
     world.kernel_log.clear();
     using Happening = bool (NodeLife::*)(sim::World&);
     static constexpr std::array<Happening, 16> kAll = {
-        &NodeLife::leave_the_bus, &NodeLife::come_back,   &NodeLife::reset,
-        &NodeLife::swap,          &NodeLife::swap,        &NodeLife::unplug,
-        &NodeLife::plug,          &NodeLife::cut,         &NodeLife::cut,
-        &NodeLife::recut,         &NodeLife::recut,       &NodeLife::mig_off,
-        &NodeLife::resize_memory, &NodeLife::fail_a_call, &NodeLife::fail_a_call,
+        &NodeLife::leave_the_bus, &NodeLife::come_back,     &NodeLife::reset,
+        &NodeLife::swap,          &NodeLife::unplug,        &NodeLife::plug,
+        &NodeLife::cut,           &NodeLife::cut,           &NodeLife::cut,
+        &NodeLife::recut,         &NodeLife::recut,         &NodeLife::recut,
+        &NodeLife::mig_off,       &NodeLife::resize_memory, &NodeLife::fail_a_call,
         &NodeLife::reload_driver,
     };
     bool happened = false;
     const unsigned count = 1 + below(3);
     for (unsigned i = 0; i < count; ++i) {
-      if (below(4) == 0) happened = apply(world, "clear", sim::clear_faults()) || happened;
+      if (below(2) == 0) happened = apply(world, "clear", sim::clear_faults()) || happened;
       happened = (this->*kAll.at(below(kAll.size())))(world) || happened;
     }
     // Last, so that it is of the card that is there.
@@ -98,9 +99,13 @@ class NodeLife {
     history_ += what + "\n";
     return true;
   }
-  // A GPU of the node, and its name for the history.
-  std::pair<sim::Gpu, std::string> any(const sim::World& world) {
-    const sim::Gpu& gpu = world.gpus.at(below(world.gpus.size()));
+  // A GPU of the node, and its name for the history. One with MIG devices where
+  // that is wanted and there is one.
+  std::pair<sim::Gpu, std::string> any(const sim::World& world, bool is_cut = false) {
+    std::vector<sim::Gpu> cut = world.gpus;
+    std::erase_if(cut, [](const sim::Gpu& gpu) { return gpu.mig.instances.empty(); });
+    const std::vector<sim::Gpu>& from = is_cut && !cut.empty() ? cut : world.gpus;
+    const sim::Gpu& gpu = from.at(below(from.size()));
     return {gpu, gpu.uuid.text.substr(0, 12) + " at " + to_string(gpu.pci)};
   }
 
@@ -127,7 +132,7 @@ class NodeLife {
                  sim::swap_card(gpu.uuid, new_uuid(), below(2) == 0 ? any_model() : ""));
   }
   bool unplug(sim::World& world) {
-    if (world.gpus.size() < 2) return false;
+    if (world.gpus.size() < 4) return false;
     auto [gpu, name] = any(world);
     if (!apply(world, "unplug " + name, sim::unplug(gpu.uuid))) return false;
     gpu.mig = {};
@@ -142,6 +147,7 @@ class NodeLife {
     sim::Gpu gpu = new_card();
     if (!drawer_.empty() && below(2) == 0) gpu = drawer_.back();
     gpu.pci = {.bus = kSlots.at(below(kSlots.size()))};
+    if (std::ranges::count(there, gpu.pci, &sim::Gpu::pci) > 0) return swap(world);
     gpu.minor = 0;
     while (std::ranges::count(there, gpu.minor, &sim::Gpu::minor) > 0) ++gpu.minor;
     const std::string name = gpu.uuid.text.substr(0, 12) + " at " + to_string(gpu.pci);
@@ -165,7 +171,7 @@ class NodeLife {
   }
   // Gives one instance another profile, and keeps every id.
   bool recut(sim::World& world) {
-    const auto [gpu, name] = any(world);
+    const auto [gpu, name] = any(world, true);
     if (gpu.mig.instances.empty()) return false;
     const unsigned chosen = below(gpu.mig.instances.size());
     std::vector<sim::WantedInstance> layout = layout_of(gpu);
@@ -211,7 +217,7 @@ class NodeLife {
                                                           "nvmlDeviceGetMigMode",
                                                           "nvmlDeviceGetGpuInstanceId",
                                                           "nvmlDeviceGetMaxMigDeviceCount"};
-    const auto [gpu, name] = any(world);
+    const auto [gpu, name] = any(world, below(2) == 0);
     const std::string call =
         below(2) == 0 ? "nvmlDeviceGetMemoryInfo" : kCalls.at(below(kCalls.size()));
     const bool once = below(3) > 0;
