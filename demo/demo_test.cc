@@ -94,9 +94,8 @@ class Demo : public testing::Test {
     const std::string program = dir_.path("build/demo/tranche-demo");
     const Parts from = parts_of(TRANCHE_DEMO);
     const Parts to = parts_of(program);
-    const std::map<std::string, std::string> files{{TRANCHE_DEMO, program},
-                                                   {from.agent, to.agent},
-                                                   {from.driver_library, to.driver_library}};
+    const std::map<std::string, std::string> files{
+        {TRANCHE_DEMO, program}, {from.agent, to.agent}, {from.driver_library, to.driver_library}};
     for (const auto& [source, target] : files) {
       fs::create_directories(fs::path(target).parent_path());
       fs::copy_file(source, target);
@@ -168,8 +167,8 @@ TEST_F(Demo, TellsItsWholeStoryAndLeavesNothing) {
 TEST_F(Demo, TellsItToAnOrdinaryUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "SKIPPED: every test here runs as an ordinary user";
   const std::string copy = copy_for_everybody();
-  ASSERT_NO_FATAL_FAILURE(start({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                                 copy, "--once", "--fast"}));
+  ASSERT_NO_FATAL_FAILURE(start(
+      {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "--once", "--fast"}));
   EXPECT_EQ(end(), (ProcessEnd{.exit_code = 0})) << process_->output();
   expect_the_whole_story();
   EXPECT_THAT(process_->output(), Not(HasSubstr("CDI      ")));

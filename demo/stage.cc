@@ -34,10 +34,11 @@ Result<std::unique_ptr<Stage>> Stage::set_up(const Parts& parts, Interrupt& inte
   const Result<sim::World> world = demo_world();
   if (!world) return world.error();
   if (Status made = make_directories(folder->path("dp")); !made) return made.error();
-  Result<sim::SimulatedNode> node = sim::SimulatedNode::create(
-      folder->path("node"), *world, {.library = parts.driver_library});
+  Result<sim::SimulatedNode> node =
+      sim::SimulatedNode::create(folder->path("node"), *world, {.library = parts.driver_library});
   if (!node) return node.error().in("making the simulated node");
-  return std::unique_ptr<Stage>(new Stage(parts.agent, interrupt, *std::move(folder), *std::move(node)));
+  return std::unique_ptr<Stage>(
+      new Stage(parts.agent, interrupt, *std::move(folder), *std::move(node)));
 }
 
 Stage::Stage(std::string agent, Interrupt& interrupt, ScratchFolder folder, sim::SimulatedNode node)

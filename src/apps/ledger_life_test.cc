@@ -262,8 +262,8 @@ class World {
       }
       container.promises.push_back(promise);
     }
-    note(container.uid + " gets " + std::to_string(ids.size()) + " of " + container.resource + ", " +
-         ids.front() + " first");
+    note(container.uid + " gets " + std::to_string(ids.size()) + " of " + container.resource +
+         ", " + ids.front() + " first");
     containers_.push_back(std::move(container));
     write_checkpoint();
   }
@@ -292,17 +292,17 @@ class World {
   // The newest list reaches the kubelet, which writes its checkpoint then. Of a name
   // that is not offered any more that is the empty one.
   void deliver_list(const std::string& name) {
-    const auto serving = std::ranges::find_if(composition_.servings, [&](const Serving& each) {
-      return each.offer.name.text == name;
-    });
+    const auto serving = std::ranges::find_if(
+        composition_.servings, [&](const Serving& each) { return each.offer.name.text == name; });
     std::set<std::string>& healthy = listed_[name];
     healthy.clear();
     if (serving != composition_.servings.end()) {
       for (const ListedDevice& device : list_of(serving->offer, serving->shown)) {
         if (!device.healthy) continue;
         for (unsigned n = 0; n < device.shares(); ++n) {
-          healthy.insert(share_id(device.uuid, device.tag,
-                                  device.replicas ? std::optional(device.first + n) : std::nullopt));
+          healthy.insert(
+              share_id(device.uuid, device.tag,
+                       device.replicas ? std::optional(device.first + n) : std::nullopt));
         }
       }
     }

@@ -14,9 +14,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const LedgerBook::Sizes kSizes{{{"example.com/mem", {{"GPU-0::abcd-3", 1024}, {"GPU-1::abcd-0", 0}}}},
-                               {{"example.com/mem", {{"GPU-0", 2048}}}},
-                               {{"example.com/old", {{"GPU-0", 4096}}}}};
+const LedgerBook::Sizes kSizes{
+    {{"example.com/mem", {{"GPU-0::abcd-3", 1024}, {"GPU-1::abcd-0", 0}}}},
+    {{"example.com/mem", {{"GPU-0", 2048}}}},
+    {{"example.com/old", {{"GPU-0", 4096}}}}};
 
 class SizeMemoryTest : public testing::Test {
  protected:

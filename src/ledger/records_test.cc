@@ -280,9 +280,9 @@ TEST(Sizes, AreThoseOfTheGrantFromItsMomentOn) {
 
 TEST(Sizes, StayWhenTheGrantIsSettledAndWhenOtherSizesAreOffered) {
   Records records = with_one_grant(7);
-  records = with_reading(std::move(records), {.begun = at(2),
-                                              .checkpoint = Holdings{saved(
-                                                  "a", {"GPU-0::abcd-0"}, "main", kMemory)}});
+  records = with_reading(
+      std::move(records),
+      {.begun = at(2), .checkpoint = Holdings{saved("a", {"GPU-0::abcd-0"}, "main", kMemory)}});
   EXPECT_THAT(records.fresh, IsEmpty());
   records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 2}}}}, at(3));
   EXPECT_EQ(present(records).sizes, sizes_of({{"GPU-0::abcd-0", 7}}));
