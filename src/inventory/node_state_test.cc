@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/testing/literals.h"
+#include "inventory/testing/readings.h"
 
 namespace tranche {
 namespace {
@@ -13,33 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-GpuReading answering(Gpu gpu) {
-  GpuReading reading{.index = gpu.index, .gpu = std::move(gpu)};
-  reading.vitals = {.recovery_action = 0, .uncorrected_ecc = 0, .energy_mj = 1000};
-  return reading;
-}
-
-GpuReading failing(unsigned index, FailureKind kind, const char* what) {
-  return {.index = index, .failure = GpuFailure{kind, what}};
-}
-
-DriverReading reading_of(std::vector<GpuReading> gpus, std::uint64_t session = 1) {
-  return {.kind = DriverKind::kNvml,
-          .driver_version = "580.105.08",
-          .session = session,
-          .gpus = std::move(gpus)};
-}
-
-DriverReading all_fine(unsigned count, std::uint64_t session = 1) {
-  std::vector<GpuReading> gpus;
-  for (unsigned i = 0; i < count; ++i) gpus.push_back(answering(a_gpu(i)));
-  return reading_of(std::move(gpus), session);
-}
-
-const Surroundings kAround{.boot_id = "b1", .now = 1'000'000};
-
-NodeState node_of(unsigned count) { return with_reading({}, all_fine(count), kAround); }
 
 DriverEvent xid(const char* gpu, unsigned number) {
   return {.kind = DriverEvent::Kind::kXid, .gpu = GpuUuid(gpu), .xid = number};

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kubelet, an agent and the hardware as values, for random lives of all three.
+// Configurations change under running pods, GPUs are cut, swapped and lost,
+// enforcement comes and goes, calls are in flight while all that happens, and the
+// agent is killed. What may be promised to whom is for an oracle to say that knows
+// nothing of offers and ledgers.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/compose.h"
+#include "gpu/testing/literals.h"
+#include "kubelet/device_list.h"
+#include "kubelet/ledger_book.h"
+#include "ledger/coverage.h"
+#include "ledger/records.h"
+#include "placement/fit.h"
+#include "placement/prefer.h"
+#include "sharing/share_id.h"
+
+namespace tranche::ledger_life {
+
+inline constexpr std::uint64_t kGiB = 1ULL << 30;
+inline constexpr const char* kForeign = "other.com/gpu";
+
+// What a container was promised of one device, by the oracle's own account.
+struct Promise {
+  std::string device;  // uuid of a GPU or a MIG device
+  bool whole = false;
+  std::uint64_t bytes = 0;  // 0, and not whole: nothing is said of memory
+};
+
+struct Container {
+  std::string resource;
+  std::vector<std::string> ids;
+  std::string uid;
+  std::vector<Promise> promises;
+  bool alive = true;
+};
+
+// The hardware, and who was promised what of it. It knows nothing of offers and
+// ledgers.
+class Oracle {
+ public:
+  explicit Oracle(const Inventory& node) : node_(node) {}
+
+  // Says what is wrong with promising this beside what is promised; empty: nothing.
+  std::string complaint(const std::vector<Container>& others, const Promise& wanted) const {
+    std::uint64_t bytes = wanted.bytes;
+    for (const Container& other : others) {
+      if (!other.alive) continue;
+      for (const Promise& promise : other.promises) {
+        if (are_gpu_and_slice(promise.device, wanted.device)) {
+          return wanted.device + " is the same hardware as " + promise.device + ", held by " +
+                 other.uid;
+        }
+        if (promise.device != wanted.device) continue;
+        if (promise.whole || wanted.whole) {
+          return wanted.device + " is given whole beside " + other.uid;
+        }
+        if (wanted.bytes > 0 && promise.bytes == 0) {
+          return "memory of " + wanted.device + " is given beside " + other.uid +
+                 ", of which nobody knows what it uses";
+        }
+        bytes += promise.bytes;
+      }
+    }
+    const std::uint64_t memory = memory_of(wanted.device);
+    if (wanted.bytes == 0 || bytes <= memory) return {};
+    return std::to_string(bytes >> 20) + " of " + std::to_string(memory >> 20) + " MiB of " +
+           wanted.device + " are promised";
+  }
+
+ private:
+  const Gpu* gpu_of(const std::string& slice) const {
+    for (const Gpu& gpu : node_.gpus) {
+      for (const MigDevice& mig : gpu.mig) {
+        if (mig.uuid.text == slice) return &gpu;
+      }
+    }
+    return nullptr;
+  }
+
+  bool are_gpu_and_slice(const std::string& one, const std::string& other) const {
+    const Gpu* first = gpu_of(one);
+    const Gpu* second = gpu_of(other);
+    return (first != nullptr && first->uuid.text == other) ||
+           (second != nullptr && second->uuid.text == one);
+  }
+
+  std::uint64_t memory_of(const std::string& device) const {
+    for (const Gpu& gpu : node_.gpus) {
+      if (gpu.uuid.text == device) return gpu.memory_bytes;
+      for (const MigDevice& mig : gpu.mig) {
+        if (mig.uuid.text == device) return mig.memory_bytes;
+      }
+    }
+    return 0;
+  }
+
+  const Inventory& node_;
+};
+
+// The kubelet's truth and its lagging view of our lists, and an agent that can lose
+// all that is not in its file.
+class World {
+ public:
+  World(std::vector<Settings> configurations, unsigned seed)
+      : random_(seed), configurations_(std::move(configurations)), oracle_(node_) {
+    node_ = a_node(3);
+    node_.gpus[0].memory_bytes = 16 * kGiB;
+    node_.gpus[1].memory_bytes = 24 * kGiB;
+    node_.gpus[2].memory_bytes = 16 * kGiB;
+    circumstances_.enforcers.driver_limits_memory = true;
+    circumstances_.facts.driver_limits_memory = true;
+    if (random_() % 2 == 0) hold_by_another_plugin();
+    read_sources();
+    serve();
+    for (const Serving& serving : composition_.servings) deliver_list(serving.offer.name.text);
+  }
+
+  void step() {
+    now_ += std::chrono::milliseconds(random_() % 2000);
+    switch (random_() % 16) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: return start_container();
+      case 4:
+      case 5: return end_container();
+      case 6:
+      case 7: return deliver_some_list();
+      case 8: return read_sources();
+      case 9: return restart_agent();
+      case 10: return write_checkpoint();
+      case 11: return serve();
+      case 12: return break_or_mend();
+      case 13: return reload();
+      case 14: return random_() % 3 == 0 ? lose_or_regain_enforcement() : start_container();
+      case 15: return random_() % 3 == 0 ? change_hardware() : start_container();
+    }
+  }
+
+  // Empty while nothing was given twice, else what was, and all that led to it.
+  std::string complaint() const { return complaint_.empty() ? "" : complaint_ + history_; }
+  unsigned granted() const { return granted_; }
+  unsigned refused() const { return refused_; }
+  unsigned in_flight() const { return in_flight_; }
+
+ private:
+  template <typename T>
+  const T& any_of(const std::vector<T>& values) {
+    return values[random_() % values.size()];
+  }
+
+  void note(const std::string& what) { history_ += "\n  " + what; }
+
+  // The agent's main loop: observes, composes, writes its file, serves.
+  void serve() {
+    circumstances_.ledger = std::make_shared<const Ledger>(present(records_));
+    composition_ = compose(node_, configurations_[configuration_], circumstances_);
+    records_ = with_offer(std::move(records_), offered_sizes(composition_.catalog), now_);
+    file_ = {records_.sizes, records_.offered, records_.offered_before};
+  }
+
+  void reload() {
+    const Composition before = composition_;
+    configuration_ = random_() % configurations_.size();
+    note("reload to configuration " + std::to_string(configuration_));
+    serve();
+    // A call that was being answered meanwhile goes on with what it began with.
+    if (random_() % 2 == 0 && !before.servings.empty()) {
+      const Serving& serving = any_of(before.servings);
+      if (listed_.contains(serving.offer.name.text)) {
+        in_flight_ += admit(serving) ? 1 : 0;
+      }
+    }
+  }
+
+  // It forgets everything but its file, and serves nothing before it has read the
+  // checkpoint; by then it may have another configuration.
+  void restart_agent() {
+    records_ = {};
+    records_.sizes = file_.granted;
+    records_.offered = file_.offered;
+    records_.offered_before = file_.offered_before;
+    records_.offered_at = now_;
+    if (random_() % 2 == 0) configuration_ = random_() % configurations_.size();
+    note("restart with configuration " + std::to_string(configuration_));
+    read_sources();
+    serve();
+  }
+
+  // What the kubelet takes for healthy and free.
+  std::vector<std::string> available(const std::string& resource) const {
+    std::set<std::string> free = listed_.at(resource);
+    for (const Container& container : containers_) {
+      if (container.resource != resource) continue;
+      for (const std::string& id : container.ids) free.erase(id);
+    }
+    return {free.begin(), free.end()};
+  }
+
+  void forget_ended() {
+    std::erase_if(containers_, [](const Container& container) { return !container.alive; });
+  }
+
+  void start_container() {
+    if (composition_.servings.empty()) return;
+    const Serving& serving = any_of(composition_.servings);
+    if (listed_.contains(serving.offer.name.text)) admit(serving);
+  }
+
+  // One admission, answered by this serving; whether it was granted.
+  bool admit(const Serving& serving) {
+    forget_ended();  // the kubelet does, before it allocates
+    const Offer& offer = serving.offer;
+    std::vector<std::string> free = available(offer.name.text);
+    std::erase_if(free, [&](const std::string& id) { return offer.find(id) == nullptr; });
+    if (free.empty()) return false;
+    const std::size_t size = 1 + random_() % std::min<std::size_t>(free.size(), 12);
+    std::shuffle(free.begin(), free.end(), random_);
+    const Ledger ledger = present(records_);
+    const Coverage coverage(*serving.catalog, ledger);
+    const OfferRoom room = coverage.room(offer);
+    std::vector<std::string_view> ids{free.begin(), free.end()};
+    if (size < free.size()) ids = prefer(offer, room, {}, {{free.begin(), free.end()}, {}, size});
+    ids.resize(std::min(ids.size(), size));
+    if (ids.empty()) return false;
+    const bool healthy =
+        std::ranges::all_of(ids, [&](std::string_view id) { return offer.find(id)->health.ok(); });
+    if (!healthy || !fits(offer, &room, ids) || !coverage.admits(offer, ids)) {
+      ++refused_;
+      return false;
+    }
+    record(offer, {ids.begin(), ids.end()});
+    return true;
+  }
+
+  void record(const Offer& offer, std::vector<std::string> ids) {
+    std::ranges::sort(ids);
+    FreshGrant grant{offer.name.text, ids, now_};
+    std::map<std::string, Promise> promises;
+    for (const std::string& id : ids) {
+      const OfferedDevice& device = *offer.find(id);
+      if (device.replicas) grant.sizes[device.uuid] = device.share_bytes;
+      Promise& promise = promises[device.uuid];
+      promise.device = device.uuid;
+      promise.whole = !device.replicas;
+      promise.bytes += device.replicas ? device.share_bytes : 0;
+    }
+    records_ = with_grant(std::move(records_), grant);
+    Container container{offer.name.text, ids, "uid-" + std::to_string(++granted_)};
+    for (const auto& [uuid, promise] : promises) {
+      const std::string wrong = oracle_.complaint(containers_, promise);
+      if (!wrong.empty()) {
+        complaint_ = container.uid + " (" + container.resource + "): " + wrong;
+      }
+      container.promises.push_back(promise);
+    }
+    note(container.uid + " gets " + std::to_string(ids.size()) + " of " + container.resource +
+         ", " + ids.front() + " first");
+    containers_.push_back(std::move(container));
+    write_checkpoint();
+  }
+
+  // A container of another sharing plugin, which was here before us.
+  void hold_by_another_plugin() {
+    containers_.push_back({kForeign, {"GPU-1-_-0"}, "uid-foreign", {{.device = "GPU-1"}}});
+    write_checkpoint();
+  }
+
+  void end_container() {
+    if (containers_.empty()) return;
+    Container& container = containers_[random_() % containers_.size()];
+    container.alive = false;
+    note(container.uid + " ends");
+  }
+
+  void deliver_some_list() {
+    std::set<std::string> names;
+    for (const auto& [name, ids] : listed_) names.insert(name);
+    for (const Serving& serving : composition_.servings) names.insert(serving.offer.name.text);
+    if (names.empty()) return;
+    deliver_list(*std::next(names.begin(), static_cast<long>(random_() % names.size())));
+  }
+
+  // The newest list reaches the kubelet, which writes its checkpoint then. Of a name
+  // that is not offered any more that is the empty one.
+  void deliver_list(const std::string& name) {
+    const auto serving = std::ranges::find_if(
+        composition_.servings, [&](const Serving& each) { return each.offer.name.text == name; });
+    std::set<std::string>& healthy = listed_[name];
+    healthy.clear();
+    if (serving != composition_.servings.end()) {
+      for (const ListedDevice& device : list_of(serving->offer, serving->shown)) {
+        if (!device.healthy) continue;
+        for (unsigned n = 0; n < device.shares(); ++n) {
+          healthy.insert(
+              share_id(device.uuid, device.tag,
+                       device.replicas ? std::optional(device.first + n) : std::nullopt));
+        }
+      }
+    }
+    write_checkpoint();
+  }
+
+  std::vector<Holding> holdings(bool only_alive) const {
+    std::vector<Holding> all;
+    for (const Container& container : containers_) {
+      if (only_alive && !container.alive) continue;
+      all.push_back({container.resource, {"", "", container.uid, "main"}, container.ids});
+    }
+    return all;
+  }
+
+  void write_checkpoint() { checkpoint_ = holdings(false); }
+
+  void read_sources() {
+    LedgerReading reading{.begun = now_, .checkpoint = checkpoint_};
+    if (random_() % 4 != 0) {  // else it does not answer
+      forget_ended();
+      reading.pod_resources = holdings(true);
+      for (Holding& holding : *reading.pod_resources) {
+        holding.holder = {"default", holding.holder.pod_uid, "", "main"};
+      }
+    }
+    note(reading.pod_resources ? "both sources are read" : "the checkpoint is read");
+    records_ = with_reading(std::move(records_), reading);
+  }
+
+  void break_or_mend() {
+    auto& troubles = any_gpu().health.troubles;
+    troubles.empty() ? troubles.push_back("lost") : troubles.clear();
+    serve();
+  }
+
+  void lose_or_regain_enforcement() {
+    bool& limits = circumstances_.enforcers.driver_limits_memory;
+    limits = !limits;
+    note(limits ? "the driver limits memory" : "the driver does not limit memory");
+    circumstances_.facts.driver_limits_memory = limits;
+    serve();
+  }
+
+  Gpu& any_gpu() { return node_.gpus[random_() % node_.gpus.size()]; }
+
+  // MIG on, off, or cut otherwise with the same uuids; or another card in a slot.
+  // Containers that hold what is no more hold nothing.
+  void change_hardware() {
+    if (random_() % 2 == 0) {
+      Gpu& gpu = node_.gpus[2];
+      for (Container& container : containers_) drop_promises_of(container, gpu.uuid.text);
+      gpu.uuid = GpuUuid("GPU-2-" + std::to_string(random_() % 1000));
+      note("another card: " + gpu.uuid.text);
+    } else {
+      Gpu& gpu = node_.gpus[0];
+      std::set<std::string> before;
+      for (const MigDevice& mig : gpu.mig) before.insert(mig.uuid.text);
+      gpu.mig.clear();
+      const unsigned slices = static_cast<unsigned>(random_() % 3);
+      gpu.mig_enabled = slices > 0;
+      note("GPU-0 is cut into " + std::to_string(slices));
+      for (unsigned i = 0; i < slices; ++i) {
+        gpu.mig.push_back(a_slice(0, i, slices == 1 ? k3g40gb : k1g10gb));
+        gpu.mig.back().memory_bytes = (slices == 1 ? 12 : 6) * kGiB;
+        before.erase(gpu.mig.back().uuid.text);
+      }
+      for (const std::string& gone : before) {
+        for (Container& container : containers_) drop_promises_of(container, gone);
+      }
+    }
+    serve();
+  }
+
+  static void drop_promises_of(Container& container, const std::string& device) {
+    std::erase_if(container.promises,
+                  [&](const Promise& promise) { return promise.device == device; });
+  }
+
+  std::mt19937 random_;
+  const std::vector<Settings> configurations_;
+  std::size_t configuration_ = 0;
+  Inventory node_;
+  const Oracle oracle_;
+  Circumstances circumstances_;
+  Composition composition_;
+  LedgerTime now_;
+  std::vector<Container> containers_;
+  std::map<std::string, std::set<std::string>> listed_;
+  std::vector<Holding> checkpoint_;
+  Records records_;
+  LedgerBook::Sizes file_;
+  std::string complaint_;
+  std::string history_;
+  unsigned granted_ = 0;
+  unsigned refused_ = 0;
+  unsigned in_flight_ = 0;
+};
+
+}  // namespace tranche::ledger_life
