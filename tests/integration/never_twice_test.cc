@@ -89,6 +89,7 @@ class NeverTwice : public NodeStory {
 TEST_F(NeverTwice, AGpuIsNotGivenWholeWhileItsMemoryIsHeldByANameThatCannotBeEnforced) {
   begin_with(policies(kWholeRow + memory_row("10GiB", "driver")));
   expect_allocatable(kGpu, 2);
+  expect_allocatable(kMemory, 28);
   ASSERT_TRUE(admit("a", {{kMemory, 1}}).admitted);
   expect_allocatable(kGpu, 1);
   happens(sim::block_call("nvmlDeviceGetMemoryLimits"));
