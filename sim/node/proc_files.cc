@@ -106,7 +106,7 @@ std::string instance_minors_text(unsigned gpu, unsigned instance) {
 
 const std::string& mig_minors_text() {
   // Made once: it is the same in every world, and long.
-  static const std::string kText = [] {
+  static const std::string all = [] {
     std::string text = "config 1\nmonitor 2\n";
     for (unsigned gpu = 0; gpu < 32; ++gpu) {
       for (unsigned instance = 0; instance < 15; ++instance) {
@@ -115,7 +115,7 @@ const std::string& mig_minors_text() {
     }
     return text;
   }();
-  return kText;
+  return all;
 }
 
 std::string devices_line(unsigned major, std::string_view name) {

@@ -15,6 +15,17 @@ std::optional<unsigned> number_after(std::string_view text, std::string_view pre
   return parse_number<unsigned>(text.substr(prefix.size()));
 }
 
+// Takes "gi12" with prefix "gi" off the front, and gives 12. Where it is not
+// there, nothing is taken.
+std::optional<unsigned> take_number(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return std::nullopt;
+  const std::string_view rest = text.substr(prefix.size());
+  const std::size_t end = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  const auto number = parse_number<unsigned>(rest.substr(0, end));
+  if (number) text = rest.substr(end);
+  return number;
+}
+
 std::optional<unsigned> find_minor(
     const std::map<std::tuple<unsigned, unsigned, int>, unsigned>& minors,
     const std::tuple<unsigned, unsigned, int>& key) {
@@ -29,24 +40,20 @@ std::string first_line(const Result<std::string>& content) {
 
 }  // namespace
 
+// The file has thousands of lines, and a node with MIG reads it in each driver
+// session: no copies.
 MigMinors MigMinors::parse(std::string_view text) {
   MigMinors result;
-  for (const std::string& line : split(text, '\n')) {
-    const std::size_t space = line.find(' ');
-    if (space == std::string::npos) continue;
-    const std::vector<std::string> path = split(line.substr(0, space), '/');
-    const auto minor = parse_number<unsigned>(trim(line.substr(space)));
-    if (!minor || path.size() < 3 || path.size() > 4 || path.back() != "access") continue;
-    const auto gpu = number_after(path[0], "gpu");
-    const auto instance = number_after(path[1], "gi");
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const auto gpu = take_number(line, "gpu");
+    const auto instance = take_number(line, "/gi");
     if (!gpu || !instance) continue;
-    int compute = -1;
-    if (path.size() == 4) {
-      const auto number = number_after(path[2], "ci");
-      if (!number) continue;
-      compute = static_cast<int>(*number);
-    }
-    result.minors_[{*gpu, *instance, compute}] = *minor;
+    const auto compute = take_number(line, "/ci");
+    const auto minor = take_number(line, "/access ");
+    if (!minor || !trim(line).empty()) continue;
+    result.minors_[{*gpu, *instance, compute ? static_cast<int>(*compute) : -1}] = *minor;
   }
   return result;
 }

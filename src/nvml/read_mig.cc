@@ -135,8 +135,10 @@ class MigReader {
     if (found != abi::kSuccess) {
       return has_it_not(found) || went_well("nvmlDeviceGetGpuInstanceById", found);
     }
-    const abi::Return told = api_.gpu_instance_info(instance, &info);
-    if (told != abi::kSuccess) return has_it_not(told) || went_well("nvmlGpuInstanceGetInfo", told);
+    const abi::Return answered = api_.gpu_instance_info(instance, &info);
+    if (answered != abi::kSuccess) {
+      return has_it_not(answered) || went_well("nvmlGpuInstanceGetInfo", answered);
+    }
     abi::Return failed = abi::kSuccess;
     for (unsigned profile = 0; profile < abi::kGpuInstanceProfiles; ++profile) {
       abi::GpuInstanceProfileInfo kind{};

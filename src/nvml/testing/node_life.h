@@ -37,6 +37,7 @@ class NodeLife {
       world.gpus.push_back(std::move(gpu));
       cut(world);
     }
+    fail_a_call(world);
     return world;
   }
 
@@ -58,7 +59,7 @@ class NodeLife {
     bool happened = false;
     const unsigned count = 1 + below(3);
     for (unsigned i = 0; i < count; ++i) {
-      if (below(2) == 0) happened = apply(world, "clear", sim::clear_faults()) || happened;
+      if (below(3) == 0) happened = apply(world, "clear", sim::clear_faults()) || happened;
       happened = (this->*kAll.at(below(kAll.size())))(world) || happened;
     }
     // Last, so that it is of the card that is there.
