@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # make run    see what it does, on any machine
-# make test   build everything and run every test
+# make test   build everything and run the tests
 # make help   the rest
 
 # What is built again and again is kept outside the checkout.

@@ -265,8 +265,9 @@ Change swap_card(GpuRef gpu, GpuUuid uuid, std::string model) {
   return on_gpu(
       std::move(gpu),
       [uuid = std::move(uuid), model = std::move(model)](World& world, Gpu& each) -> Status {
-        if (find_gpu(world, uuid) != nullptr)
+        if (find_gpu(world, uuid) != nullptr) {
           return refused(uuid.text + " is in the world already");
+        }
         Gpu card = each;
         if (!model.empty()) {
           const std::optional<Model> known = find_model(model);

@@ -88,7 +88,7 @@ class Agent {
         units_(below(settings_.state_dir, "memory-units.json"), log),
         sizes_(below(settings_.state_dir, "granted-sizes.json"), log),
         desk_(
-            settings_.kubelet, [this] { news_.ring(); },
+            settings_.kubelet, sizes_, [this] { news_.ring(); },
             [this] {
               const std::lock_guard lock(host_mutex_);
               if (host_ != nullptr) host_->nudge();
@@ -97,7 +97,6 @@ class Agent {
         mps_(
             settings_, [this] { news_.ring(); }, log),
         nested_(settings_, [this] { news_.ring(); }, log) {
-    desk_.recall(sizes_.recalled());
     facts_.agent = {.running = true, .started = utc_now(), .config_file = settings_.config_file};
   }
 
@@ -276,7 +275,6 @@ class Agent {
 
   void serve() {
     desk_.offer(offered_sizes(composition_.catalog));
-    sizes_.keep(desk_.sizes());
     host_->serve(composition_.servings);
     nested_.keep_up(composition_.catalog, facts_.inventory);
     publish_status();
@@ -312,8 +310,9 @@ class Agent {
               return Result<std::string>("the driver is being taken up again");
             },
         .forget_numbers = [this](const std::vector<std::string>& words) -> Result<std::string> {
+          const auto inventory = inventory_.get().value;
           Result<std::set<unsigned>> numbers =
-              numbers_named(words, inventory_.get().value->numbers);
+              numbers_named(words, inventory->numbers, missing_numbers(*inventory));
           if (!numbers) return numbers.error();
           scanner_.forget_numbers(*numbers);
           return forget_answer(*numbers);

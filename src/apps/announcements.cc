@@ -30,6 +30,7 @@ void Announcements::tell_catalog(const Catalog& catalog) {
 void Announcements::tell_terms(const Offer& offer) {
   const Terms& terms = offer.terms;
   if (terms.form == ShareForm::kWhole) return;
+  if (terms.demanded && terms.rung != *terms.demanded) return;  // a note says why none is
   const std::string unit =
       terms.form == ShareForm::kMemory ? unit_text(terms.unit_bytes) : std::string("-");
   const std::string rung(word(terms.rung));

@@ -14,15 +14,17 @@ LedgerSourceOptions source_options(const KubeletOptions& options) {
 
 }  // namespace
 
-LedgerDesk::LedgerDesk(const KubeletOptions& options, std::function<void()> changed,
-                       std::function<void()> nudge, Log& log)
+LedgerDesk::LedgerDesk(const KubeletOptions& options, SizeMemory& sizes,
+                       std::function<void()> changed, std::function<void()> nudge, Log& log)
     : options_(source_options(options)),
       book_({.changed =
                  [this, changed = std::move(changed)] {
                    keeper_.look_soon();
                    changed();
                  },
-             .has_sources = [this] { return has_source_to_ask(options_); }}),
+             .has_sources = [this] { return has_source_to_ask(options_); },
+             .keep = [&sizes](const LedgerSizes& now) { return sizes.keep(now); }},
+            sizes.recalled()),
       pods_(options_.pod_resources_socket),
       keeper_(options_,
               {.publish = [this](const LedgerReading& reading) { book_.learn(reading); },

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/size_memory.h"
 #include "base/log.h"
 #include "kubelet/ledger_keeper.h"
 #include "kubelet/node_access.h"
@@ -24,7 +25,8 @@ class LedgerDesk {
  public:
   // `changed`: something else is held than before. `nudge` makes the kubelet
   // write its checkpoint. Both are called from any thread.
-  LedgerDesk(const KubeletOptions& options, std::function<void()> changed,
+  // `sizes` has those of the agents before us, and keeps ours.
+  LedgerDesk(const KubeletOptions& options, SizeMemory& sizes, std::function<void()> changed,
              std::function<void()> nudge, Log& log);
 
   // Until something is known, or the patience is over; not at all where there is
@@ -33,10 +35,8 @@ class LedgerDesk {
 
   // What is held. Null: it is not known.
   std::shared_ptr<const Ledger> ledger() const { return book_.get(); }
-  // Sizes of shares: see ledger_book.h.
-  void recall(LedgerBook::Sizes sizes) { book_.recall(std::move(sizes)); }
+  // What is to be offered; before it is.
   void offer(const OfferedSizes& offered) { book_.offer(offered); }
-  LedgerBook::Sizes sizes() const { return book_.sizes(); }
   // Why no ledger can be kept here; empty: it can. Of the two sources, only
   // pod-resources makes the kubelet see that a pod has ended.
   std::string problem() const;

@@ -62,10 +62,13 @@ Json gpu_json(const Gpu& gpu) {
 
 Json number_json(unsigned number, const NumberedSlot& slot, const std::vector<Gpu>& gpus) {
   const auto gpu = std::ranges::find(gpus, number, &Gpu::index);
-  const bool is_there = gpu != gpus.end() && gpu->driver_index;
-  return {{"number", number},       {"pci", to_string(slot.pci)},
-          {"uuid", slot.uuid.text}, {"model", slot.model},
-          {"present", is_there},    {"driverIndex", is_there ? Json(*gpu->driver_index) : Json()}};
+  const std::optional<unsigned> index = gpu == gpus.end() ? std::nullopt : gpu->driver_index;
+  return {{"number", number},
+          {"pci", to_string(slot.pci)},
+          {"uuid", slot.uuid.text},
+          {"model", slot.model},
+          {"present", index.has_value()},
+          {"driverIndex", index ? Json(*index) : Json()}};
 }
 
 Json holder_json(const Holding& holding) {

@@ -107,7 +107,8 @@ std::string resource_table(const Json& resources) {
   return rows.size() == 1 ? "No resource is offered.\n" : to_table(rows);
 }
 
-// On which terms, where any resource has others than NVIDIA's plainest.
+// On which terms, where any resource has others than NVIDIA's plainest, or where something
+// is held: what is held under one name may be missing from another.
 std::string sharing_table(const Json& resources) {
   std::vector<std::vector<std::string>> rows{
       {"RESOURCE", "SHARE", "OFFERED", "PLACEMENT", "DIALECT", "ENFORCEMENT", "HELD", "FREE"}};
@@ -116,6 +117,7 @@ std::string sharing_table(const Json& resources) {
     const Json& terms = resource.at("terms");
     std::string share = text_of(terms.at("share"));
     if (share != "whole" || text_of(terms.at("dialect")) != "nvidia") is_plain = false;
+    if (resource.at("held").is_number() && resource.at("held") != 0) is_plain = false;
     if (share == "memory") share += ", " + text_of(terms.at("unit"));
     rows.push_back({text_of(resource.at("name")), share, text_of(terms.at("offer")),
                     text_of(terms.at("placement")), text_of(terms.at("dialect")),

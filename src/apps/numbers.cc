@@ -24,22 +24,38 @@ Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::m
 
 }  // namespace
 
+std::set<unsigned> missing_numbers(const Inventory& inventory) {
+  std::set<unsigned> missing = bound(inventory.numbers);
+  for (const Gpu& gpu : inventory.gpus) {
+    if (gpu.driver_index) missing.erase(gpu.index);
+  }
+  return missing;
+}
+
 Result<std::set<unsigned>> numbers_named(const std::vector<std::string>& words,
-                                         const GpuNumbers& numbers) {
+                                         const GpuNumbers& numbers,
+                                         const std::set<unsigned>& missing) {
   const std::set<unsigned> all = bound(numbers);
   if (all.empty()) return invalid("no GPU number is bound");
   if (words.empty()) {
-    return invalid("name the numbers to forget, or 'all'; bound are " + list(all));
+    return invalid("name the numbers to forget, or 'all'; known numbers: " + list(all));
   }
-  if (words == std::vector<std::string>{"all"}) return all;
   std::set<unsigned> named;
+  if (words == std::vector<std::string>{"all"}) named = all;
   for (const std::string& word : words) {
+    if (word == "all" && named == all) break;
     const auto number = std::ranges::find_if(
         all, [&](unsigned candidate) { return std::to_string(candidate) == word; });
     if (number == all.end()) {
-      return invalid("GPU number '" + word + "' is not bound; bound are " + list(all));
+      return invalid("GPU number '" + word + "' is not bound; known numbers: " + list(all));
     }
     named.insert(*number);
+  }
+  if (!missing.empty() && !std::ranges::includes(missing, named)) {
+    return invalid("GPU " + list(missing) +
+                   " is missing, so the driver's indexes are shifted, and other GPUs would get its "
+                   "number. Forget only " +
+                   list(missing) + ", or repeat this when it is back");
   }
   return named;
 }

@@ -9,12 +9,19 @@
 
 #include "base/result.h"
 #include "gpu/gpu_numbers.h"
+#include "gpu/inventory.h"
 
 namespace tranche {
 
-// Numbers, or "all". A word that is no bound number is an error, and so are none.
+// Numbers, or "all". A word that is no bound number is an error, and so are none; and so is
+// the number of a GPU that is there while one of `missing` is not: the driver's indexes are
+// shifted then, and the GPU would get another number.
 Result<std::set<unsigned>> numbers_named(const std::vector<std::string>& words,
-                                         const GpuNumbers& numbers);
+                                         const GpuNumbers& numbers,
+                                         const std::set<unsigned>& missing = {});
+
+// Of GPUs that are not there now.
+std::set<unsigned> missing_numbers(const Inventory& inventory);
 
 std::string forget_answer(const std::set<unsigned>& numbers);
 

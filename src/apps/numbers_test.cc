@@ -20,6 +20,15 @@ const GpuNumbers kThree{{0, {*a_gpu(0).pci, GpuUuid("GPU-0"), "NVIDIA H200"}},
                         {1, {*a_gpu(1).pci, GpuUuid("GPU-1"), "NVIDIA H200"}},
                         {4, {*a_gpu(4).pci, GpuUuid(), ""}}};
 
+TEST(ForgetNumbers, IsRefusedForAGpuThatIsThereWhileAnotherIsMissing) {
+  const GpuNumbers numbers{{0, {}}, {1, {}}, {2, {}}};
+  const auto all = numbers_named({"all"}, numbers, {1});
+  ASSERT_FALSE(all);
+  EXPECT_THAT(all.error().message, testing::HasSubstr("GPU 1 is missing"));
+  EXPECT_FALSE(numbers_named({"2"}, numbers, {1}));
+  EXPECT_TRUE(numbers_named({"1"}, numbers, {1}));
+}
+
 TEST(ForgetNumbers, TakesNumbersOrAll) {
   EXPECT_THAT(*numbers_named({"4", "0", "4"}, kThree), ElementsAre(0, 4));
   EXPECT_THAT(*numbers_named({"all"}, kThree), ElementsAre(0, 1, 4));

@@ -14,24 +14,23 @@
 
 namespace tranche {
 
-std::string to_text(const LedgerBook::Sizes& sizes);
-Result<LedgerBook::Sizes> parse_sizes(std::string_view text);
+std::string to_text(const LedgerSizes& sizes);
+Result<LedgerSizes> parse_sizes(std::string_view text);
 
 class SizeMemory {
  public:
   // Reads what an earlier agent wrote. What cannot be read is logged and left out.
   SizeMemory(std::string path, const Log& log);
 
-  const LedgerBook::Sizes& recalled() const { return written_; }
+  const LedgerSizes& recalled() const { return recalled_; }
 
-  // Writes them where they have changed. To be called before what is offered changes,
-  // so that a grant never has a size that is not in the file.
-  void keep(const LedgerBook::Sizes& sizes);
+  // One call at a time.
+  Status keep(const LedgerSizes& sizes);
 
  private:
   const std::string path_;
   const Log& log_;
-  LedgerBook::Sizes written_;
+  const LedgerSizes recalled_;
   OnChange said_;
 };
 

@@ -14,10 +14,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const LedgerBook::Sizes kSizes{
-    {{"example.com/mem", {{"GPU-0::abcd-3", 1024}, {"GPU-1::abcd-0", 0}}}},
-    {{"example.com/mem", {{"GPU-0", 2048}}}},
-    {{"example.com/old", {{"GPU-0", 4096}}}}};
+const LedgerSizes kSizes{{{"example.com/mem", {{"GPU-0::abcd-3", 1024}, {"GPU-1::abcd-0", 0}}}},
+                         {{"example.com/mem", {{"GPU-0", 2048}}}},
+                         {{"example.com/old", {{"GPU-0", 4096}}}}};
 
 class SizeMemoryTest : public testing::Test {
  protected:
@@ -27,33 +26,38 @@ class SizeMemoryTest : public testing::Test {
 };
 
 TEST_F(SizeMemoryTest, OutlivesTheAgent) {
-  SizeMemory(dir_.path("sizes.json"), log_).keep(kSizes);
+  ASSERT_TRUE(SizeMemory(dir_.path("sizes.json"), log_).keep(kSizes));
   EXPECT_EQ(SizeMemory(dir_.path("sizes.json"), log_).recalled(), kSizes);
   EXPECT_THAT(lines_, IsEmpty());
 }
 
 TEST_F(SizeMemoryTest, IsEmptyWhereThereIsNoFile) {
-  EXPECT_EQ(SizeMemory(dir_.path("sizes.json"), log_).recalled(), LedgerBook::Sizes{});
+  EXPECT_EQ(SizeMemory(dir_.path("sizes.json"), log_).recalled(), LedgerSizes{});
   EXPECT_THAT(lines_, IsEmpty());
 }
 
 TEST_F(SizeMemoryTest, SaysWhichFileCannotBeReadAndGoesOn) {
   ASSERT_TRUE(write_atomically(dir_.path("sizes.json"), R"({"version": 1, "granted": 7})"));
-  EXPECT_EQ(SizeMemory(dir_.path("sizes.json"), log_).recalled(), LedgerBook::Sizes{});
+  EXPECT_EQ(SizeMemory(dir_.path("sizes.json"), log_).recalled(), LedgerSizes{});
   EXPECT_THAT(lines_, ElementsAre(HasSubstr("sizes.json")));
 }
 
 TEST_F(SizeMemoryTest, SaysOnceThatItCannotBeWritten) {
   SizeMemory memory(dir_.path("no/folder/sizes.json"), log_);
-  memory.keep(kSizes);
-  memory.keep(kSizes);
+  EXPECT_FALSE(memory.keep(kSizes));
+  EXPECT_FALSE(memory.keep(kSizes));
   EXPECT_THAT(lines_, ElementsAre(HasSubstr("a restart would forget them")));
 }
 
 TEST(SizesText, TakesAnyBytesThatTheKubeletHasForAnId) {
-  LedgerBook::Sizes odd;
+  LedgerSizes odd;
   odd.granted["r"]["GPU-\xff::0"] = 1;
   EXPECT_TRUE(parse_sizes(to_text(odd)));
+}
+
+TEST(SizesText, WithMoreThanAnyGpuHasIsRefused) {
+  EXPECT_FALSE(parse_sizes(R"({"version": 1, "offered": {}, "offeredBefore": {},
+                               "granted": {"r": {"GPU-0::0": 18446744073709551615}}})"));
 }
 
 TEST(SizesText, OfAnotherVersionIsRefused) {

@@ -251,8 +251,8 @@ constexpr FlagSpec kAgentFlags[] = {
      .type = ValueType::kPath,
      .group = FlagGroup::kAgent,
      .fallback_note = "<folder of the kubelet socket>/tranche",
-     .help =
-         "Folder for what must outlive a restart: known faults of GPUs, and the control socket."},
+     .help = "Folder for what must outlive a restart: GPU numbers, known faults, sizes of granted "
+             "shares, memory units; and the control socket. Keep it on the host's disk."},
 };
 
 constexpr FlagSpec kLoggingFlags[] = {

@@ -34,9 +34,10 @@ constexpr std::array kCommands = {
             "others stay offered; with none named, all are unhealthy."},
     Command{"resume", "Ask it to take the driver up again."},
     Command{"numbers",
-            "Show which PCI address each GPU number belongs to; the configuration's indexes are "
-            "these numbers. -o json for programs. 'numbers forget 3 5' or 'numbers forget all' "
-            "unbinds numbers, so that the next look binds what it finds by the driver's index."},
+            "Show the number of each GPU, its PCI address and the driver's index. Indexes in the "
+            "configuration are these numbers. -o json for programs. 'numbers forget 3 5' or "
+            "'numbers forget all' removes numbers; the agent then numbers these GPUs again by the "
+            "driver's index, so check excludeDevices and devices lists afterwards."},
     Command{"version", "Print the version."},
 };
 

@@ -22,23 +22,49 @@ std::vector<Holding> LedgerBook::to_confirm() const {
   return tranche::to_confirm(records_);
 }
 
-LedgerBook::Sizes LedgerBook::sizes() const {
-  const std::lock_guard lock(mutex_);
-  return {records_.sizes, records_.offered, records_.offered_before};
+LedgerBook::LedgerBook(Hooks hooks, LedgerSizes recalled)
+    : hooks_(std::move(hooks)), kept_(std::move(recalled)) {
+  records_.sizes = kept_.granted;
+  records_.offered = kept_.offered;
+  records_.offered_before = kept_.offered_before;
+  records_.offered_at = std::chrono::steady_clock::now();
 }
 
-void LedgerBook::recall(Sizes sizes) {
+LedgerSizes LedgerBook::sizes() const {
   const std::lock_guard lock(mutex_);
-  records_.sizes = std::move(sizes.granted);
-  records_.offered = std::move(sizes.offered);
-  records_.offered_before = std::move(sizes.offered_before);
-  records_.offered_at = std::chrono::steady_clock::now();
+  return {records_.sizes, records_.offered, records_.offered_before};
 }
 
 void LedgerBook::offer(const OfferedSizes& offered) {
   const std::lock_guard lock(mutex_);
   records_ = with_offer(std::move(records_), offered, std::chrono::steady_clock::now());
   renew();
+  // What cannot be kept is logged by who keeps it, and costs no more than that here.
+  static_cast<void>(keep(records_));
+}
+
+// mutex_ is held.
+Status LedgerBook::keep(const Records& records) {
+  LedgerSizes now{records.sizes, records.offered, records.offered_before};
+  if (now == kept_) return Done{};
+  if (Status kept = hooks_.keep(now); !kept) return kept;
+  kept_ = std::move(now);
+  return Done{};
+}
+
+// mutex_ is held. The file has the size of the share's last holder, and a restart would
+// take it for the new one's. A share that is not in the file has what is offered.
+bool LedgerBook::contradicts_what_is_kept(const FreshGrant& grant) const {
+  const auto kept = kept_.granted.find(grant.resource);
+  if (kept == kept_.granted.end()) return false;
+  return std::ranges::any_of(grant.shares, [&](const std::string& share) {
+    const auto size = kept->second.find(share);
+    if (size == kept->second.end()) return false;
+    const auto now = records_.sizes.find(grant.resource);
+    const auto recorded = now == records_.sizes.end() ? nullptr : &now->second;
+    return recorded == nullptr || !recorded->contains(share) ||
+           recorded->find(share)->second != size->second;
+  });
 }
 
 void LedgerBook::learn(const LedgerReading& reading) {
@@ -54,9 +80,11 @@ void LedgerBook::learn(const LedgerReading& reading) {
 
 Status LedgerBook::grant(const Grant& grant, const std::function<Status(const Ledger&)>& check) {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    if (!ledger_ && !hooks_.has_sources()) return check({});
+    // An agent and a kubelet that start together: the first answer is a moment away.
+    known_.wait_for(lock, kSourcePatience, [this] { return ledger_ != nullptr; });
     if (!ledger_) {
-      if (!hooks_.has_sources()) return check({});
       return Error{ErrorCode::kUnavailable,
                    "it is not known yet what other containers hold: neither the kubelet's "
                    "pod-resources service nor its checkpoint has answered"};
@@ -67,7 +95,15 @@ Status LedgerBook::grant(const Grant& grant, const std::function<Status(const Le
                      .at = std::chrono::steady_clock::now(),
                      .sizes = grant.sizes};
     std::ranges::sort(fresh.shares);
+    const FreshGrant asked = fresh;
+    Records before = records_;
     records_ = with_grant(std::move(records_), std::move(fresh));
+    if (contradicts_what_is_kept(asked)) {
+      if (Status kept = keep(records_); !kept) {
+        records_ = std::move(before);
+        return kept.error().in("the size of the grant cannot be kept over a restart");
+      }
+    }
     renew();
   }
   hooks_.changed();

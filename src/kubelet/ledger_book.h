@@ -22,16 +22,31 @@
 
 namespace tranche {
 
+// The sizes of shares, for a file that outlives us.
+struct LedgerSizes {
+  GrantedSizes granted;
+  OfferedSizes offered;
+  OfferedSizes offered_before;
+
+  bool operator==(const LedgerSizes&) const = default;
+};
+
 class LedgerBook {
  public:
+  static constexpr std::chrono::seconds kSourcePatience{1};
+
   struct Hooks {
     // What is held has changed. Called from any thread.
     std::function<void()> changed;
     // Whether the kubelet has a source that will say what is held, though it may not
     // have answered yet.
     std::function<bool()> has_sources;
+    // Writes the sizes to a file that outlives us. Called with the book locked, so that an
+    // older value never replaces a newer one.
+    std::function<Status(const LedgerSizes&)> keep;
   };
-  explicit LedgerBook(Hooks hooks) : hooks_(std::move(hooks)) {}
+  // `recalled`: what an agent before us kept.
+  LedgerBook(Hooks hooks, LedgerSizes recalled);
 
   // Until get() is not null, or the patience is over.
   void wait_until_known(std::chrono::milliseconds patience) const;
@@ -44,19 +59,9 @@ class LedgerBook {
 
   void learn(const LedgerReading& reading);
 
-  // The sizes of shares, for a file that outlives us.
-  struct Sizes {
-    GrantedSizes granted;
-    OfferedSizes offered;
-    OfferedSizes offered_before;
-
-    bool operator==(const Sizes&) const = default;
-  };
-  Sizes sizes() const;
-  // What an agent before us wrote down; before anything else is called.
-  void recall(Sizes sizes);
-  // What is offered from now on.
+  // What is offered from now on, with the sizes of all shares kept before it is.
   void offer(const OfferedSizes& offered);
+  LedgerSizes sizes() const;
 
   // One container's grant.
   struct Grant {
@@ -64,13 +69,16 @@ class LedgerBook {
     std::vector<std::string_view> shares;
     OfferedSizes::mapped_type sizes;  // of one share, by device
   };
-  // Writes the grant down, if `check` has nothing against it. Where a source has yet to
-  // say what is held, that is an error; where there is none, nobody would ever say that
-  // the grant has ended, so it is checked and not written down.
+  // Writes the grant down, if `check` has nothing against it. A source that has yet to say
+  // what is held is waited for, and after kSourcePatience that is an error; where there is
+  // none, nobody would ever say that the grant has ended, so it is checked and not written
+  // down.
   Status grant(const Grant& grant, const std::function<Status(const Ledger&)>& check);
 
  private:
   void renew();
+  bool contradicts_what_is_kept(const FreshGrant& grant) const;
+  Status keep(const Records& records);
 
   const Hooks hooks_;
   mutable std::mutex mutex_;
@@ -78,6 +86,7 @@ class LedgerBook {
   // Guarded by mutex_.
   Records records_;
   std::shared_ptr<const Ledger> ledger_;
+  LedgerSizes kept_;  // in the file
 };
 
 }  // namespace tranche

@@ -35,10 +35,22 @@ class Book : public testing::Test {
     return book_.grant({.resource = resource, .shares = {"GPU-0"}, .sizes = {}}, check);
   }
 
+  LedgerBook a_book(LedgerSizes recalled = {}) {
+    return {{.changed = [this] { ++changes_; },
+             .has_sources = [this] { return has_sources_; },
+             .keep = [this](const LedgerSizes& sizes) -> Status {
+               if (!can_keep_) return Error{ErrorCode::kUnavailable, "disk full"};
+               kept_ = sizes;
+               return Done{};
+             }},
+            std::move(recalled)};
+  }
+
   bool has_sources_ = true;
+  bool can_keep_ = true;
+  LedgerSizes kept_;
   std::atomic<int> changes_ = 0;
-  LedgerBook book_{
-      {.changed = [this] { ++changes_; }, .has_sources = [this] { return has_sources_; }}};
+  LedgerBook book_ = a_book();
 };
 
 TEST_F(Book, GrantsNothingBeforeASourceHasAnswered) {
@@ -71,19 +83,41 @@ TEST_F(Book, RecordsNothingThatTheCheckRefuses) {
   EXPECT_THAT(book_.get()->holdings, IsEmpty());
 }
 
+const Holding kHeld{"m", {"", "", "uid", "main"}, {"GPU-0::3"}};
+
 TEST_F(Book, KeepsTheSizesThatAnEarlierAgentGranted) {
-  book_.recall({.granted = {}, .offered = {{"m", {{"GPU-0", 40}}}}, .offered_before = {}});
-  book_.offer({{"m", {{"GPU-0", 10}}}});
-  book_.learn({.begun = LedgerTime::clock::now(),
-               .checkpoint = std::vector<Holding>{{"m", {"", "", "uid", "main"}, {"GPU-0::3"}}}});
-  book_.offer({{"m", {{"GPU-0", 10}}}});
-  EXPECT_EQ(book_.sizes().granted, (GrantedSizes{{"m", {{"GPU-0::3", 40}}}}));
-  EXPECT_EQ(book_.sizes().offered, (OfferedSizes{{"m", {{"GPU-0", 10}}}}));
+  LedgerBook book =
+      a_book({.granted = {}, .offered = {{"m", {{"GPU-0", 40}}}}, .offered_before = {}});
+  book.offer({{"m", {{"GPU-0", 10}}}});
+  book.learn({.begun = LedgerTime::clock::now(), .checkpoint = std::vector<Holding>{kHeld}});
+  book.offer({{"m", {{"GPU-0", 10}}}});
+  EXPECT_EQ(book.sizes().granted, (GrantedSizes{{"m", {{"GPU-0::3", 40}}}}));
+  EXPECT_EQ(kept_.granted, book.sizes().granted);
+  EXPECT_EQ(kept_.offered, (OfferedSizes{{"m", {{"GPU-0", 10}}}}));
+}
+
+// A share changes hands, with another size, before the file is written again.
+TEST_F(Book, KeepsASizeBeforeItAnswersWhereTheFileHasTheLastHoldersOne) {
+  LedgerBook book =
+      a_book({.granted = {{"m", {{"GPU-0::3", 1}}}}, .offered = {}, .offered_before = {}});
+  book.learn({.begun = LedgerTime::clock::now(), .checkpoint = std::vector<Holding>{}});
+  const LedgerBook::Grant grant{.resource = "m", .shares = {"GPU-0::3"}, .sizes = {{"GPU-0", 5}}};
+  can_keep_ = false;
+  EXPECT_FALSE(book.grant(grant, allows));
+  EXPECT_THAT(book.get()->holdings, IsEmpty());
+  can_keep_ = true;
+  EXPECT_TRUE(book.grant(grant, allows));
+  EXPECT_EQ(kept_.granted, (GrantedSizes{{"m", {{"GPU-0::3", 5}}}}));
+}
+
+TEST_F(Book, WaitsForTheFirstAnswerOfASource) {
+  const std::jthread answer([this] { know_that_nothing_is_held(); });
+  EXPECT_TRUE(grant());
 }
 
 TEST_F(Book, GivesTheLastOfAGpuToOneOfTwoCalls) {
   for (int round = 0; round < 50; ++round) {
-    LedgerBook book({.changed = [] {}, .has_sources = [] { return true; }});
+    LedgerBook book = a_book();
     book.learn({.begun = LedgerTime::clock::now(), .pod_resources = std::vector<Holding>{}});
     std::atomic<int> granted = 0;
     {

@@ -208,12 +208,13 @@ void LedgerKeeper::note(SourceStatus LedgerSourcesStatus::* source, const std::s
     return;
   }
   if (!error) {
-    log_.info("source of who holds what answers again", {{"source", name}});
+    log_.info("allocation source recovered", {{"source", name}});
   } else if (error->code == ErrorCode::kNotFound) {
-    log_.info("source of who holds what is not there; its last answer stands",
+    log_.info(before.has_answered ? "allocation source is gone; keeping its last answer"
+                                  : "allocation source is not there yet",
               {{"source", name}, {"reason", after.error}});
   } else {
-    log_.warning("source of who holds what does not answer; its last answer stands",
+    log_.warning("allocation source does not answer; keeping its last answer",
                  {{"source", name}, {"reason", after.error}});
   }
 }

@@ -151,8 +151,8 @@ TEST_F(Keeper, ATornCheckpointChangesNothingAndIsToldOnce) {
   write_file(checkpoint_with("y"));
   ASSERT_TRUE(await_held("y"));
   EXPECT_TRUE(keeper_->status().checkpoint.answers);
-  EXPECT_THAT(said(), HasSubstr("does not answer; its last answer stands source=checkpoint"));
-  EXPECT_THAT(said(), HasSubstr("answers again source=checkpoint"));
+  EXPECT_THAT(said(), HasSubstr("does not answer; keeping its last answer source=checkpoint"));
+  EXPECT_THAT(said(), HasSubstr("allocation source recovered source=checkpoint"));
 }
 
 TEST_F(Keeper, ACheckpointThatVanishesChangesNothing) {

@@ -2,6 +2,7 @@
 #include "ledger/coverage.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <set>
 #include <utility>
@@ -78,7 +79,13 @@ OfferedSizes offered_sizes(const Catalog& catalog) {
 
 Coverage::Coverage(const Catalog& catalog, const Ledger& ledger)
     : gpu_of_slice_(catalog.gpu_of_slice),
-      gpu_of_node_(catalog.gpu_of_node.begin(), catalog.gpu_of_node.end()) {
+      gpu_of_node_(catalog.gpu_of_node.begin(), catalog.gpu_of_node.end()),
+      are_slices_unknown_(catalog.slices_are_unknown) {
+  for (const auto& [slice, gpu] : catalog.gpu_of_slice) known_.insert({slice, gpu});
+  for (const auto& [node, gpu] : catalog.gpu_of_node) known_.insert(gpu);
+  for (const Offer& offer : catalog.offers) {
+    for (const OfferedDevice& device : offer.devices) known_.insert({device.uuid, device.gpu.text});
+  }
   const std::set<std::string_view> counted = devices_with_counted_memory(catalog);
   for (const Holding& holding : ledger.holdings) {
     const auto offer =
@@ -94,14 +101,27 @@ std::string_view Coverage::uuid_of(std::string_view device) const {
   return gpu == gpu_of_node_.end() ? device : std::string_view(gpu->second);
 }
 
+// Another plugin may put anything behind a uuid: "GPU-8f1c…__3", "GPU-8f1c…-0". Where no
+// known device is meant, `otherwise`.
+std::string_view Coverage::known_prefix_of(std::string_view id, std::string_view otherwise) const {
+  for (const std::string& uuid : known_) {
+    if (!id.starts_with(uuid) || id.size() == uuid.size()) continue;
+    if (std::isxdigit(static_cast<unsigned char>(id[uuid.size()])) == 0) return uuid;
+  }
+  return otherwise;
+}
+
 void Coverage::add(const Offer* offer, const Holding& holding, const GrantedSizes& sizes,
                    const std::set<std::string_view>& counted) {
   const auto granted = sizes.find(holding.resource);
   std::set<Hold*> told;  // each holder once a device
   for (const std::string& id : holding.shares) {
     const auto parsed = parse_any_share_id(id);
-    if (!parsed) continue;  // no id of a GPU: another plugin's
-    const std::string_view uuid = uuid_of(parsed->device);
+    std::string_view uuid = parsed ? uuid_of(parsed->device) : std::string_view();
+    const bool is_named = known_.contains(uuid);
+    if (!is_named) uuid = known_prefix_of(id, uuid);
+    if (uuid.empty()) continue;  // no id of a GPU: another plugin's
+    if (!is_named && are_slices_unknown_ && id.starts_with("MIG-")) unplaced_slice_ = uuid;
     auto device = devices_.find(uuid);
     if (device == devices_.end()) {
       device = devices_.emplace(std::string(uuid), Holds{}).first;
@@ -124,7 +144,8 @@ void Coverage::add(const Offer* offer, const Holding& holding, const GrantedSize
     } else {
       hold.has_leftovers = true;
       hold.leftover_bytes += bytes.value_or(0);
-      hold.leftovers_are_whole |= !parsed->replica || (is_counted && bytes.value_or(0) == 0);
+      const bool is_numbered = is_named && parsed->replica;
+      hold.leftovers_are_whole |= !is_numbered || (is_counted && bytes.value_or(0) == 0);
     }
   }
 }
@@ -145,6 +166,7 @@ Coverage::Rest Coverage::rest_of(const Hold& hold, const std::set<unsigned>& asi
 
 const std::pair<const std::string, Coverage::Holds>* Coverage::held_relative(
     const OfferedDevice& device) const {
+  if (!unplaced_slice_.empty()) return &*devices_.find(unplaced_slice_);
   if (device.is_mig()) {
     const auto gpu = devices_.find(device.gpu.text);
     return gpu == devices_.end() ? nullptr : &*gpu;
@@ -194,8 +216,10 @@ DeviceRoom Coverage::room_of(const Offer& offer, const OfferedDevice& device,
       }
     }
   }
-  // A whole device is given when nobody else has any of it.
-  const bool is_taken = is_whole || (!device.replicas && is_shared);
+  // A whole device is given when nobody else has any of it, and one whose memory is not
+  // counted while nobody was promised any.
+  const bool is_taken = is_whole || (!device.replicas && is_shared) ||
+                        (device.replicas && device.share_bytes == 0 && bytes > 0);
   room.free = is_taken ? 0 : more_shares(device, room.held.size(), bytes);
   return room;
 }
@@ -247,7 +271,13 @@ Status Coverage::admits(const Offer& offer, const OfferedDevice& device,
     }
   }
   const std::uint64_t wanted = asked.size() * device.share_bytes;
-  if (largest == nullptr || device.memory_bytes == 0 || device.share_bytes == 0) return Done{};
+  if (largest == nullptr || bytes == 0) return Done{};
+  if (device.share_bytes == 0) {
+    return refuse(largest->first, largest->second,
+                  "memory that is not counted here, " + mebibytes(bytes) + ",");
+  }
+  if (device.memory_bytes == 0)
+    return refuse(largest->first, largest->second, "memory of unknown size");
   if (bytes + wanted <= device.memory_bytes) return Done{};
   return refuse(largest->first, largest->second,
                 "of its " + mebibytes(device.memory_bytes) + ", " + mebibytes(bytes) +

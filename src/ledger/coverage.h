@@ -101,6 +101,7 @@ class Coverage {
 
   // The device's uuid; an id of another plugin may name a device node.
   std::string_view uuid_of(std::string_view device) const;
+  std::string_view known_prefix_of(std::string_view id, std::string_view otherwise) const;
   void add(const Offer* offer, const Holding& holding, const GrantedSizes& sizes,
            const std::set<std::string_view>& counted);
   DeviceRoom room_of(const Offer& offer, const OfferedDevice& device,
@@ -114,6 +115,10 @@ class Coverage {
   // Of the catalog.
   std::map<std::string, std::string> gpu_of_slice_;
   std::map<std::string, std::string, std::less<>> gpu_of_node_;
+  std::set<std::string, std::less<>> known_;  // uuids of devices, offered or not
+  bool are_slices_unknown_ = false;
+  // A MIG device that is held, of a GPU that nobody can name now: it may be any.
+  std::string unplaced_slice_;
 };
 
 }  // namespace tranche

@@ -44,7 +44,7 @@ struct Ledger {
   std::vector<Holding> holdings;  // sorted; a share of a resource is in one of them
   // Of shares that are held. A share keeps its size whatever is configured later; one
   // that is missing here has the size that it is offered with now.
-  GrantedSizes sizes = {};
+  GrantedSizes sizes;
 
   bool operator==(const Ledger&) const = default;
 };

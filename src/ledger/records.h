@@ -59,7 +59,7 @@ struct FreshGrant {
   std::vector<std::string> shares;  // sorted
   LedgerTime at;
   // By device, as in OfferedSizes.
-  std::map<std::string, std::uint64_t, std::less<>> sizes = {};
+  std::map<std::string, std::uint64_t, std::less<>> sizes;
 
   bool operator==(const FreshGrant&) const = default;
 };

@@ -85,10 +85,12 @@ struct Catalog {
   std::vector<Offer> offers;  // sorted by name; none is empty
   std::vector<Withheld> withheld;
   // Every MIG device of the node, offered or not, to the GPU it is a part of: uuids.
-  std::map<std::string, std::string> gpu_of_slice = {};
+  std::map<std::string, std::string> gpu_of_slice;
+  // GPUs were found by their device nodes, which say nothing of MIG.
+  bool slices_are_unknown = false;
   // The names of GPUs' device nodes, "nvidia3", to uuids: Google's and Deepomatic's plugins
   // make their ids from them.
-  std::map<std::string, std::string> gpu_of_node = {};
+  std::map<std::string, std::string> gpu_of_node;
   // Where policy and node do not fit together, in words: a resource that is to
   // be replicated and is not there, a device in a list that is not there.
   std::vector<std::string> notes;

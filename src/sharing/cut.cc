@@ -25,6 +25,12 @@ bool has_nvidia_ids(const ResourcePolicy& row) {
   return row.terms.form != ShareForm::kMemory && row.resource.text.starts_with("nvidia.com/");
 }
 
+bool promises_memory(const ResourcePolicy& row) {
+  if (row.terms.form == ShareForm::kWhole) return false;
+  return row.terms.form == ShareForm::kMemory || row.replica_memory ||
+         row.terms.demanded.value_or(Rung::kNone) != Rung::kNone;
+}
+
 class Cutting {
  public:
   explicit Cutting(const std::vector<WholeDevice>& devices) : devices_(devices) {}
@@ -32,7 +38,9 @@ class Cutting {
   void apply(const ResourcePolicy& row) {
     std::vector<const OfferedDevice*> fitting;
     for (const WholeDevice& device : devices_) {
-      if (fits(row, device)) fitting.push_back(&device.device);
+      if (!fits(row, device)) continue;
+      fitting.push_back(&device.device);
+      if (device.shares_memory) sharing_memory_.insert(device.device.uuid);
     }
     const SlicesByGpu slices = row.mig_profile ? SlicesByGpu::kYes : SlicesByGpu::kNo;
     const std::string where = "tranche.policies: " + row.resource.text;
@@ -82,6 +90,10 @@ class Cutting {
                  : withhold(device, row.resource,
                             "its ids would be those of " + owner->second.text +
                                 " too; give one of them a domain of its own");
+    }
+    if (promises_memory(row) && sharing_memory_.contains(device.uuid)) {
+      return withhold(device, row.resource,
+                      "its memory is that of its GPU instance, which other MIG devices have too");
     }
     if (row.terms.form == ShareForm::kMemory && device.memory_bytes == 0) {
       return withhold(device, row.resource,
@@ -157,6 +169,7 @@ class Cutting {
   }
 
   const std::vector<WholeDevice>& devices_;
+  std::set<std::string> sharing_memory_;  // uuids: see WholeDevice
   std::map<ResourceName, Made> made_;
   std::map<std::tuple<std::string, std::string, bool>, ResourceName> ids_;
   Cuts cuts_;

@@ -16,6 +16,8 @@ struct WholeDevice {
   OfferedDevice device;
   std::string gpu_model;
   std::optional<std::string> mig_profile;
+  // It is a part of a GPU instance, whose memory its parts have in common.
+  bool shares_memory = false;
 };
 
 struct Cuts {

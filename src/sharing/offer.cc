@@ -260,7 +260,8 @@ std::vector<WholeDevice> whole_devices(const std::vector<const Gpu*>& gpus) {
   for (const Gpu* gpu : gpus) {
     if (!gpu->mig_enabled) devices.push_back({whole(*gpu), gpu->model, std::nullopt});
     for (const MigDevice& mig : gpu->mig) {
-      devices.push_back({slice(*gpu, mig), gpu->model, to_string(mig.profile)});
+      devices.push_back(
+          {slice(*gpu, mig), gpu->model, to_string(mig.profile), !fills_its_instance(mig.profile)});
     }
   }
   return devices;
@@ -290,6 +291,7 @@ Catalog offer(const Inventory& inventory, const SharingPolicy& policy) {
     }
   }
   Catalog catalog = std::move(offering).finish();
+  catalog.slices_are_unknown = inventory.driver == DriverKind::kDeviceNodes;
   for (const Gpu& gpu : inventory.gpus) {
     if (gpu.minor && !gpu.lost) {
       catalog.gpu_of_node.emplace("nvidia" + std::to_string(*gpu.minor), gpu.uuid.text);

@@ -259,6 +259,10 @@ class World {
       promise.bytes += device.replicas ? device.share_bytes : 0;
     }
     records_ = with_grant(std::move(records_), grant);
+    // A size that contradicts the file is written before the call is answered.
+    const bool is_in_file = std::ranges::any_of(
+        ids, [&](const std::string& id) { return file_.granted[grant.resource].contains(id); });
+    if (is_in_file) file_ = {records_.sizes, records_.offered, records_.offered_before};
     Container container{offer.name.text, ids, "uid-" + std::to_string(++granted_)};
     for (const auto& [uuid, promise] : promises) {
       const std::string wrong = oracle_.complaint(containers_, promise);
@@ -399,7 +403,7 @@ class World {
   std::map<std::string, std::set<std::string>> listed_;
   std::vector<Holding> checkpoint_;
   Records records_;
-  LedgerBook::Sizes file_;
+  LedgerSizes file_;
   std::string complaint_;
   std::string history_;
   unsigned granted_ = 0;
