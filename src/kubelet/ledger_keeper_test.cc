@@ -196,7 +196,7 @@ TEST_F(Keeper, ASocketThatIsNotThereIsAStateAndToldOnce) {
   ASSERT_TRUE(
       await([&](const Records&) { return !keeper_->status().pod_resources.error.empty(); }));
   keeper_.reset();
-  const std::string line = "is not there; its last answer stands source=pod-resources";
+  const std::string line = "is not there yet source=pod-resources";
   const std::string log = said();
   ASSERT_THAT(log, HasSubstr(line));
   EXPECT_EQ(log.find(line), log.rfind(line)) << log;
