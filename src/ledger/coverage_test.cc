@@ -173,6 +173,27 @@ TEST(Coverage, AnIdOfAnotherSharingPluginIsAReplicaWhereMemoryIsNotCounted) {
   EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{10, 10}));
 }
 
+TEST(Coverage, WhateverAnotherPluginPutsBehindAUuidIsALeftover) {
+  const Catalog all = catalog({whole()}, 4);
+  const Holder pod{"default", "old", "", "main"};
+  const Ledger ledger{{{"a.com/gpu", pod, {"GPU-0__3"}},
+                       {"b.com/gpu", pod, {"GPU-1-0"}},
+                       {"c.com/gpu", pod, {"GPU-2::replica-1"}},
+                       {"d.com/gpu", pod, {"GPU-30"}}}};
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 0, 0, 1})) << "GPU-30 is another node's";
+}
+
+// As when the driver does not tell the size of the memory: who was promised some keeps it.
+TEST(Coverage, ReplicasThatSayNothingOfMemoryAreNotGivenBesidePromisedMemory) {
+  const Catalog all = catalog({replicas(4)});
+  Ledger ledger{{{"old.com/mem", {"default", "old", "", "main"}, {"GPU-0::abcd-1"}}}};
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{4, 4}));
+  ledger.sizes["old.com/mem"]["GPU-0::abcd-1"] = 10 * kGiB;
+  EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{0, 4}));
+  EXPECT_THAT(admits(all, ledger, held(all, kReplicas, 0, {1})),
+              HasSubstr("10240 MiB, is held as old.com/mem"));
+}
+
 // Two GPUs, the first one cut with MIG into two slices.
 Inventory cut_node() {
   Inventory node = a_node(2);
@@ -216,6 +237,16 @@ TEST(Coverage, AReplicaOfAGpuCoversItsMigDevices) {
   const Offer& slices = named(all, kWhole);
   ASSERT_TRUE(slices.devices.front().is_mig());
   EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 0}));
+}
+
+// The driver's library is away: device nodes say nothing of MIG.
+TEST(Coverage, AMigDeviceOfAnUnknownGpuCoversEveryGpu) {
+  Inventory nodes = a_node(2);
+  nodes.driver = DriverKind::kDeviceNodes;
+  const Catalog all = offer(nodes, {});
+  const Ledger ledger{{{kSlice, kOld, {"MIG-1"}}}};
+  EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 0}));
+  EXPECT_THAT(admits(all, ledger, held(all, kWhole, 0, {0})), HasSubstr("default/old"));
 }
 
 TEST(Coverage, MigDevicesOfOneGpuDoNotCoverEachOther) {

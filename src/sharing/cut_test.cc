@@ -245,5 +245,20 @@ TEST(MemoryUnit, IsWrittenAsInAConfiguration) {
   EXPECT_EQ(unit_text(1536ULL << 20), "1536MiB");
 }
 
+// Two compute instances of one GPU instance have the same memory.
+TEST(Cut, PromisesTheMemoryOfAGpuInstanceOnce) {
+  const MigProfile part{1, 2, 20, ""};
+  ASSERT_FALSE(fills_its_instance(part));
+  Gpu gpu = a_cut_gpu(0, {part, part});
+  for (MigDevice& mig : gpu.mig) mig.memory_bytes = 20ULL << 30;
+  ResourcePolicy row{.resource = ResourceName("example.com/mem"), .mig_profile = "*"};
+  row.terms.form = ShareForm::kMemory;
+  row.unit = 1ULL << 30;
+  const Catalog catalog = offer(an_inventory({gpu}), {.policies = {row}});
+  EXPECT_TRUE(catalog.offers.empty());
+  ASSERT_EQ(catalog.withheld.size(), 2U);
+  EXPECT_NE(catalog.withheld[0].reason.find("its GPU instance"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tranche
