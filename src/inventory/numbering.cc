@@ -59,12 +59,10 @@ class Assignment {
     };
     std::vector<unsigned> result;
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
-      if (!assigned_[i]) {
-        const unsigned counted = gpus_[i].driver_index.value_or(gpus_[i].index);
-        assigned_[i] = is_free(counted) ? counted : lowest_free(is_free);
-        taken_.insert(*assigned_[i]);
-      }
-      result.push_back(*assigned_[i]);
+      const unsigned counted = gpus_[i].driver_index.value_or(gpus_[i].index);
+      const unsigned free = is_free(counted) ? counted : lowest_free(is_free);
+      result.push_back(assigned_[i].value_or(free));
+      taken_.insert(result.back());
     }
     return result;
   }
@@ -124,8 +122,9 @@ std::vector<unsigned> numbers_of(const GpuNumbers& numbers, const std::vector<Gp
 std::vector<NumberChange> changes_between(const GpuNumbers& before, const GpuNumbers& after) {
   std::vector<NumberChange> changes;
   for (const auto& [number, slot] : before) {
-    if (!after.contains(number))
+    if (!after.contains(number)) {
       changes.push_back({false, "gpu number forgotten", number, slot, slot.model});
+    }
   }
   for (const auto& [number, slot] : after) {
     const auto known = before.find(number);

@@ -20,9 +20,11 @@ std::vector<Replacement> replaced_gpus(const NodeState& state, const DriverReadi
   std::vector<Replacement> replaced;
   for (const Gpu& known : state.inventory.gpus) {
     if (named.contains(known.uuid) || !known.pci) continue;
-    const auto by = std::ranges::find_if(
-        reading.gpus, [&](const GpuReading& one) { return one.gpu && one.gpu->pci == known.pci; });
-    if (by != reading.gpus.end()) replaced.push_back({known.uuid, by->gpu->uuid, *known.pci});
+    for (const GpuReading& one : reading.gpus) {
+      if (!one.gpu || one.gpu->pci != known.pci) continue;
+      replaced.push_back({known.uuid, one.gpu->uuid, *known.pci});
+      break;
+    }
   }
   return replaced;
 }

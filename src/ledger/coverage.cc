@@ -144,7 +144,7 @@ void Coverage::add(const Offer* offer, const Holding& holding, const GrantedSize
     } else {
       hold.has_leftovers = true;
       hold.leftover_bytes += bytes.value_or(0);
-      const bool is_numbered = is_named && parsed->replica;
+      const bool is_numbered = is_named && parsed && parsed->replica;
       hold.leftovers_are_whole |= !is_numbered || (is_counted && bytes.value_or(0) == 0);
     }
   }
@@ -276,8 +276,9 @@ Status Coverage::admits(const Offer& offer, const OfferedDevice& device,
     return refuse(largest->first, largest->second,
                   "memory that is not counted here, " + mebibytes(bytes) + ",");
   }
-  if (device.memory_bytes == 0)
+  if (device.memory_bytes == 0) {
     return refuse(largest->first, largest->second, "memory of unknown size");
+  }
   if (bytes + wanted <= device.memory_bytes) return Done{};
   return refuse(largest->first, largest->second,
                 "of its " + mebibytes(device.memory_bytes) + ", " + mebibytes(bytes) +

@@ -45,8 +45,9 @@ std::string unmatched(const Exclusion& exclusion, const GpuNumbers& numbers) {
     std::string operator()(const GpuIndex& wanted) const {
       const std::string index = std::to_string(wanted.index);
       const auto slot = numbers.find(wanted.index);
-      if (slot == numbers.end())
+      if (slot == numbers.end()) {
         return "no GPU has index " + index + "; the entry excludes nothing";
+      }
       return "index " + index + " is PCI address " + to_string(slot->second.pci) +
              ", where no GPU is now; one that is put there is excluded";
     }
