@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "sharing/share_id.h"
+
 namespace tranche {
 
 std::shared_ptr<const Ledger> LedgerBook::get() const {
@@ -60,10 +62,9 @@ bool LedgerBook::contradicts_what_is_kept(const FreshGrant& grant) const {
   return std::ranges::any_of(grant.shares, [&](const std::string& share) {
     const auto size = kept->second.find(share);
     if (size == kept->second.end()) return false;
-    const auto now = records_.sizes.find(grant.resource);
-    const auto recorded = now == records_.sizes.end() ? nullptr : &now->second;
-    return recorded == nullptr || !recorded->contains(share) ||
-           recorded->find(share)->second != size->second;
+    const auto parsed = parse_share_id(share);
+    const auto now = parsed ? grant.sizes.find(parsed->device) : grant.sizes.end();
+    return now == grant.sizes.end() || now->second != size->second;
   });
 }
 
@@ -95,14 +96,14 @@ Status LedgerBook::grant(const Grant& grant, const std::function<Status(const Le
                      .at = std::chrono::steady_clock::now(),
                      .sizes = grant.sizes};
     std::ranges::sort(fresh.shares);
-    const FreshGrant asked = fresh;
-    Records before = records_;
-    records_ = with_grant(std::move(records_), std::move(fresh));
-    if (contradicts_what_is_kept(asked)) {
-      if (Status kept = keep(records_); !kept) {
-        records_ = std::move(before);
+    if (contradicts_what_is_kept(fresh)) {
+      Records next = with_grant(records_, std::move(fresh));
+      if (Status kept = keep(next); !kept) {
         return kept.error().in("the size of the grant cannot be kept over a restart");
       }
+      records_ = std::move(next);
+    } else {
+      records_ = with_grant(std::move(records_), std::move(fresh));
     }
     renew();
   }

@@ -114,7 +114,7 @@ std::string_view Coverage::known_prefix_of(std::string_view id, std::string_view
 void Coverage::add(const Offer* offer, const Holding& holding, const GrantedSizes& sizes,
                    const std::set<std::string_view>& counted) {
   const auto granted = sizes.find(holding.resource);
-  std::set<Hold*> told;  // each holder once a device
+  std::set<Hold*> named;  // each holder once a device
   for (const std::string& id : holding.shares) {
     const auto parsed = parse_any_share_id(id);
     std::string_view uuid = parsed ? uuid_of(parsed->device) : std::string_view();
@@ -127,7 +127,7 @@ void Coverage::add(const Offer* offer, const Holding& holding, const GrantedSize
       device = devices_.emplace(std::string(uuid), Holds{}).first;
     }
     Hold& hold = device->second[holding.resource];
-    if (told.insert(&hold).second) hold.holders.push_back(to_string(holding.holder));
+    if (named.insert(&hold).second) hold.holders.push_back(to_string(holding.holder));
     std::optional<std::uint64_t> bytes;
     if (granted != sizes.end()) {
       const auto size = granted->second.find(id);

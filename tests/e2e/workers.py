@@ -17,7 +17,7 @@ EXCLUSIVE = "uses_alone"
 
 
 class Queue:
-    """Which stories are yet to be told; shared by the workers."""
+    """Which stories are yet to run; shared by the workers."""
 
     def __init__(self, tests):
         self.tests = tests

@@ -36,7 +36,7 @@ inline constexpr const char* kForeign = "other.com/gpu";
 struct Promise {
   std::string device;  // uuid of a GPU or a MIG device
   bool whole = false;
-  std::uint64_t bytes = 0;  // 0, and not whole: nothing is said of memory
+  std::uint64_t bytes = 0;  // 0, and not whole: memory is not counted
 };
 
 struct Container {

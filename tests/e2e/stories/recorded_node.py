@@ -103,7 +103,7 @@ class RecordedNode:
             "agent", AGENT, f"--kubelet-socket={self.folder}/p/kubelet.sock", f"--driver-root={self.driver_root}",
             f"--driver-root-ctr-path={self.driver_root}", f"--host-root={self.driver_root}",
             f"--state-dir={self.folder}/state", f"--cdi-dir={self.folder}/cdi", "--health-check-interval=200ms",
-            "--pod-resources-socket=",  # else lists depend on when the agent asks who holds what
+            "--pod-resources-socket=",  # else lists depend on when the agent reads the allocations
             "--pass-device-specs", *flags)
 
     def until_offered(self, healthy, capacity=None, resource="nvidia.com/gpu"):
