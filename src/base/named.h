@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace tranche {
+namespace tranche::base {
 
 template <typename Tag>
 struct Named {
@@ -23,11 +23,11 @@ struct Named {
   auto operator<=>(const Named&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::base
 
 template <typename Tag>
-struct std::hash<tranche::Named<Tag>> {
-  std::size_t operator()(const tranche::Named<Tag>& name) const noexcept {
+struct std::hash<tranche::base::Named<Tag>> {
+  std::size_t operator()(const tranche::base::Named<Tag>& name) const noexcept {
     return std::hash<std::string>{}(name.text);
   }
 };

@@ -13,7 +13,7 @@
 #include <utility>
 #include <variant>
 
-namespace tranche {
+namespace tranche::base {
 
 enum class ErrorCode { kInvalidArgument, kNotFound, kUnavailable, kInternal };
 
@@ -75,4 +75,4 @@ struct Done {
 };
 using Status = Result<Done>;
 
-}  // namespace tranche
+}  // namespace tranche::base

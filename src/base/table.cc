@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/table.h"
+#include "base/table.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace tranche {
+#include "base/text.h"
+
+namespace tranche::base {
 namespace {
 
 // Characters, not bytes: those that continue a UTF-8 character do not count.
@@ -15,7 +17,12 @@ std::size_t width_of(const std::string& text) {
 
 }  // namespace
 
-std::string to_table(const std::vector<std::vector<std::string>>& rows) {
+std::string to_table(const std::vector<std::vector<std::string>>& given) {
+  std::vector<std::vector<std::string>> rows = given;
+  // Names that a pod or a driver chose must not reach a terminal as they are.
+  for (auto& row : rows) {
+    for (std::string& cell : row) cell = printable(cell);
+  }
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -34,4 +41,4 @@ std::string to_table(const std::vector<std::vector<std::string>>& rows) {
   return table;
 }
 
-}  // namespace tranche
+}  // namespace tranche::base

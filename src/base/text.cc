@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 
-namespace tranche {
+namespace tranche::base {
 namespace {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -22,6 +23,41 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+struct Lead {
+  std::size_t length;      // of the sequence; 0: not a first byte
+  std::uint32_t bits;      // its part of the code point
+  std::uint32_t smallest;  // code point that needs this many bytes
+};
+
+Lead lead_of(unsigned char byte) {
+  if (byte < 0x80) return {1, byte, 0};
+  if (byte >= 0xC0 && byte < 0xE0) return {2, byte & 0x1FU, 0x80};
+  if (byte >= 0xE0 && byte < 0xF0) return {3, byte & 0x0FU, 0x800};
+  if (byte >= 0xF0 && byte < 0xF8) return {4, byte & 0x07U, 0x10000};
+  return {0, 0, 0};
+}
+
+// Length of the character at the front of `text`, 0 when there is no valid one.
+std::size_t character_length(std::string_view text) {
+  const Lead lead = lead_of(static_cast<unsigned char>(text.front()));
+  if (lead.length == 0 || lead.length > text.size()) return 0;
+  std::uint32_t code = lead.bits;
+  for (const char c : text.substr(1, lead.length - 1)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte & 0xC0U) != 0x80U) return 0;
+    code = (code << 6U) | (byte & 0x3FU);
+  }
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code < lead.smallest || code > 0x10FFFF || surrogate ? 0 : lead.length;
+}
+
+// Also U+0080 to U+009F: a terminal may take them for the beginning of a sequence.
+bool is_control(std::string_view character) {
+  const auto byte = static_cast<unsigned char>(character.back());
+  if (character.size() == 1) return byte < 0x20 || byte == 0x7F;
+  return character.size() == 2 && character.front() == '\xC2' && byte < 0xA0;
 }
 
 }  // namespace
@@ -82,6 +118,9 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+// A shorter word is no abbreviation that says which.
+constexpr std::size_t kLeastPrefix = 3;
+
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   // Beyond a third of the word it is a guess, not a typo.
@@ -94,7 +133,47 @@ std::optional<std::string> nearest(std::string_view word,
       found = candidate;
     }
   }
+  if (found || word.size() < kLeastPrefix) return found;
+  // "mem" for "memory": the only one that begins so.
+  for (const std::string& candidate : candidates) {
+    if (!lower(candidate).starts_with(lower(word))) continue;
+    if (found) return std::nullopt;
+    found = candidate;
+  }
   return found;
 }
 
-}  // namespace tranche
+std::size_t valid_utf8_prefix(std::string_view text) {
+  std::size_t position = 0;
+  while (position < text.size()) {
+    const std::size_t length = character_length(text.substr(position));
+    if (length == 0) break;
+    position += length;
+  }
+  return position;
+}
+
+std::size_t plain_prefix(std::string_view text) {
+  std::size_t position = 0;
+  while (position < text.size()) {
+    const std::size_t length = character_length(text.substr(position));
+    if (length == 0 || is_control(text.substr(position, length))) break;
+    position += length;
+  }
+  return position;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t plain = plain_prefix(text);
+    result += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    result += '?';
+    text.remove_prefix(1);
+  }
+  return result;
+}
+
+}  // namespace tranche::base

@@ -4,12 +4,13 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace tranche {
+namespace tranche::base {
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
@@ -25,6 +26,14 @@ bool glob_match(std::string_view pattern, std::string_view text);
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
+// Length of the longest prefix that is valid UTF-8 (no overlong forms, no
+// surrogates). All of it when that is text.size().
+std::size_t valid_utf8_prefix(std::string_view text);
+// The same, without control characters: what a terminal shows and does not obey.
+std::size_t plain_prefix(std::string_view text);
+// `text` with a ? for each byte that is no plain text.
+std::string printable(std::string_view text);
+
 // `text` as a number, the whole of it; empty when it is not one or too large.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text, int base = 10) {
@@ -36,4 +45,4 @@ std::optional<Number> parse_number(std::string_view text, int base = 10) {
   return value;
 }
 
-}  // namespace tranche
+}  // namespace tranche::base

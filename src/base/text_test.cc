@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::base {
 namespace {
 
 TEST(Split, KeepsEmptyParts) {
@@ -46,6 +46,18 @@ TEST(Nearest, FindsATypoAndNotAStranger) {
   EXPECT_EQ(nearest("timeSlicing", keys), std::nullopt);
 }
 
+TEST(Printable, ShowsAQuestionMarkForWhatATerminalObeys) {
+  EXPECT_EQ(printable("python3 -m \u00E9"), "python3 -m \u00E9");
+  EXPECT_EQ(printable("\x1b[2Kok\x7F\n"), "?[2Kok??");
+  EXPECT_EQ(printable("a\xC2\x9B"
+                      "2J\xC2\xA0"),
+            "a??2J\xC2\xA0");
+  EXPECT_EQ(printable("\xFF\x9B"
+                      "b\xC3"),
+            "??b?");
+  EXPECT_EQ(printable(""), "");
+}
+
 TEST(ParseNumber, TakesTheWholeTextOrNothing) {
   EXPECT_EQ(parse_number<unsigned>("42"), 42U);
   EXPECT_EQ(parse_number<unsigned>("42x"), std::nullopt);
@@ -56,4 +68,4 @@ TEST(ParseNumber, TakesTheWholeTextOrNothing) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::base

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/process.h"
+#include "os/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,11 +13,11 @@
 #include <array>
 #include <cerrno>
 
-#include "base/errno_error.h"
-#include "base/files.h"
 #include "base/text.h"
+#include "os/errno_error.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -171,7 +171,12 @@ bool Process::wait(std::chrono::milliseconds patience) {
 }
 
 void Process::kill() const {
-  if (pid_ > 0 && !ended_) ::kill(pid_, SIGKILL);
+  if (pid_ <= 0 || ended_) return;
+  if (fd_) {
+    ::syscall(SYS_pidfd_send_signal, fd_.get(), SIGKILL, nullptr, 0);
+  } else {
+    ::kill(pid_, SIGKILL);
+  }
 }
 
 Result<Finished> run_program(const Command& command, const std::string& input,
@@ -214,15 +219,25 @@ std::vector<pid_t> find_processes(const std::string& variable, const std::string
   if (!names) return found;
   for (const std::string& name : *names) {
     const std::optional<pid_t> pid = parse_number<pid_t>(name);
-    if (!pid) continue;
-    const std::vector<std::string> words = proc_texts(*pid, "cmdline");
-    const bool has_word = std::ranges::any_of(
-        words, [&](const std::string& text) { return text.find(word) != std::string::npos; });
-    if (!has_word) continue;
-    const std::vector<std::string> environment = proc_texts(*pid, "environ");
-    if (std::ranges::find(environment, variable) != environment.end()) found.push_back(*pid);
+    if (pid && is_process(*pid, variable, word)) found.push_back(*pid);
   }
   return found;
+}
+
+bool is_process(pid_t pid, const std::string& variable, const std::string& word) {
+  const std::vector<std::string> words = proc_texts(pid, "cmdline");
+  const bool has_word = std::ranges::any_of(
+      words, [&](const std::string& text) { return text.find(word) != std::string::npos; });
+  if (!has_word) return false;
+  const std::vector<std::string> environment = proc_texts(pid, "environ");
+  return std::ranges::find(environment, variable) != environment.end();
+}
+
+std::optional<Process> open_process(pid_t pid, const std::string& variable,
+                                    const std::string& word) {
+  Process process = Process::of(pid);
+  if (!is_process(pid, variable, word) || process.has_ended()) return std::nullopt;
+  return process;
 }
 
 std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
@@ -232,4 +247,4 @@ std::optional<std::string> variable_of(pid_t pid, const std::string& name) {
   return std::nullopt;
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::os {
 
 struct Command {
   std::vector<std::string> words;        // the first is the program's path
@@ -38,7 +38,8 @@ class Process {
  public:
   Process() = default;
   static Result<Process> spawn(const Command& command, const Streams& streams);
-  // One that runs already.
+  // The process that has the number now. Whoever means a certain process checks
+  // that it is the one after this, because numbers are used again.
   static Process of(pid_t pid);
 
   pid_t pid() const { return pid_; }
@@ -54,6 +55,8 @@ class Process {
   const std::string& ending() const { return ending_; }
   // Waits until it has ended; false when patience is over first.
   bool wait(std::chrono::milliseconds patience);
+  // By pidfd, so that no other process that got the number is hit. A kernel
+  // without pidfds sends it to the number.
   void kill() const;
 
  private:
@@ -79,7 +82,12 @@ Result<Finished> run_program(const Command& command, const std::string& input,
 // `word` in one of their arguments. Only those that /proc lets us read, and not
 // one that is just being started.
 std::vector<pid_t> find_processes(const std::string& variable, const std::string& word);
+// Whether the process is such a one.
+bool is_process(pid_t pid, const std::string& variable, const std::string& word);
+// Opens the process and checks after that what it is; empty: it is another by now.
+std::optional<Process> open_process(pid_t pid, const std::string& variable,
+                                    const std::string& word);
 // The variable as process `pid` was started with; empty where it has none.
 std::optional<std::string> variable_of(pid_t pid, const std::string& name);
 
-}  // namespace tranche
+}  // namespace tranche::os

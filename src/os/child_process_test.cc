@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/process.h"
+#include "os/child_process.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/testing/temp_dir.h"
-#include "mps/daemon_output.h"
+#include "os/daemon_output.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using std::chrono::milliseconds;
@@ -89,6 +89,21 @@ TEST(AProcess, IsFoundByItsEnvironmentAndItsWords) {
   EXPECT_TRUE(process->wait(seconds(30)));
 }
 
+TEST(AProcess, IsOpenedOnlyWhereItIsTheOneMeant) {
+  const std::string mine = "TRANCHE_TEST_OPEN_" + std::to_string(::getpid()) + "=1";
+  Result<Process> process = Process::spawn({{"/bin/sleep", "1000"}, {mine}}, {});
+  ASSERT_TRUE(process);
+  while (!is_process(process->pid(), mine, "1000") && !process->wait(milliseconds(1))) {
+  }
+  EXPECT_FALSE(open_process(process->pid(), mine, "another").has_value());
+  EXPECT_FALSE(open_process(process->pid(), mine + "2", "1000").has_value());
+  std::optional<Process> opened = open_process(process->pid(), mine, "1000");
+  ASSERT_TRUE(opened.has_value());
+  opened->kill();
+  EXPECT_TRUE(opened->wait(seconds(30)));
+  EXPECT_FALSE(open_process(process->pid(), mine, "1000").has_value());
+}
+
 TEST(DaemonOutput, NeverBlocksItsWriterAndGivesTheNewestLines) {
   const TempDir dir;
   Result<DaemonOutput> output = DaemonOutput::open(dir.path("output"));
@@ -108,4 +123,4 @@ TEST(DaemonOutput, NeverBlocksItsWriterAndGivesTheNewestLines) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/daemon_output.h"
+#include "os/daemon_output.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,9 +8,10 @@
 #include <array>
 #include <cerrno>
 
-#include "base/errno_error.h"
+#include "base/text.h"
+#include "os/errno_error.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 constexpr std::size_t kKeptLines = 100;
@@ -44,7 +45,8 @@ std::deque<std::string> DaemonOutput::take_lines() {
     if (count <= 0) break;
     part_.append(buffer.data(), static_cast<std::size_t>(count));
     for (std::size_t end = part_.find('\n'); end != std::string::npos; end = part_.find('\n')) {
-      lines.push_back(part_.substr(0, end));
+      // Pods can put words into it.
+      lines.push_back(printable(part_.substr(0, end)));
       part_.erase(0, end + 1);
     }
     if (part_.size() > kLongestLine) part_.clear();
@@ -54,4 +56,4 @@ std::deque<std::string> DaemonOutput::take_lines() {
   return lines;
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

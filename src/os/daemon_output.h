@@ -13,9 +13,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::os {
 
 class DaemonOutput {
  public:
@@ -37,4 +37,4 @@ class DaemonOutput {
   std::string last_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

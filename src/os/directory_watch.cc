@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/directory_watch.h"
+#include "os/directory_watch.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -8,9 +8,9 @@
 #include <cstring>
 #include <optional>
 
-#include "base/errno_error.h"
+#include "os/errno_error.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 constexpr std::uint32_t kGone = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
@@ -54,4 +54,4 @@ std::vector<DirectoryWatch::Event> DirectoryWatch::drain() {
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

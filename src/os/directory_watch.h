@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::os {
 
 class DirectoryWatch {
  public:
@@ -39,4 +39,4 @@ class DirectoryWatch {
   UniqueFd fd_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

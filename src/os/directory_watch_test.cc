@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/directory_watch.h"
+#include "os/directory_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/testing/temp_dir.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using Event = DirectoryWatch::Event;
@@ -65,4 +65,4 @@ TEST(DirectoryWatch, NamesADirectoryThatIsMissing) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

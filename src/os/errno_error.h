@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::os {
 
 // The error of the system call that just failed: "opening /x: No such file or
 // directory".
@@ -17,4 +17,4 @@ inline Error errno_error(std::string_view doing, int error = errno) {
   return {code, std::string(doing) + ": " + std::generic_category().message(error)};
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

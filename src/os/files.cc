@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/files.h"
+#include "os/files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,10 +12,11 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/errno_error.h"
-#include "base/unique_fd.h"
+#include "base/path.h"
+#include "os/errno_error.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 Status write_all(int fd, std::string_view content) {
@@ -52,17 +53,48 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t limit)
   }
 }
 
+// O_NONBLOCK: a pipe has no writer perhaps, and a lease may be held.
+constexpr int kToRead = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
+bool is_character_device(int fd) {
+  struct stat status{};
+  return ::fstat(fd, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+Status check_owner(const struct stat& status, const std::string& path) {
+  if (status.st_uid == 0 || status.st_uid == ::geteuid()) return Done{};
+  return Error{ErrorCode::kInvalidArgument,
+               path + " belongs to user " + std::to_string(status.st_uid)};
+}
+
+// Takes the write permission of others off a folder of ours. A sticky one is there
+// for everybody.
+Result<FolderMode> keep_others_out(int fd, const struct stat& status, const std::string& path) {
+  constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+  const mode_t found = status.st_mode & 07777U;
+  if ((found & kOthersWrite) == 0) return FolderMode{found, found};
+  if ((status.st_mode & S_ISVTX) != 0) {
+    return Error{ErrorCode::kInvalidArgument, path + " is everybody's; give a folder in it"};
+  }
+  const mode_t now = found & ~kOthersWrite;
+  if (::fchmod(fd, now) == 0) return FolderMode{found, now};
+  return errno_error("taking the write permission of others off " + path);
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(::open(path.c_str(), kToRead));
   if (!fd) return errno_error("opening " + path);
+  // /dev/null is a file for who has none to give.
+  if (Status plain = check_plain(fd.get(), path); !plain && !is_character_device(fd.get())) {
+    return plain.error();
+  }
   return read_all(fd.get(), path, limit);
 }
 
 Result<std::string> read_plain_file(const std::string& path, std::size_t limit) {
-  // O_NONBLOCK: a pipe has no writer perhaps, and a lease may be held.
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const UniqueFd fd(::open(path.c_str(), kToRead | O_NOFOLLOW));
   if (!fd) return errno_error("opening " + path);
   if (Status plain = check_plain(fd.get(), path); !plain) return plain.error();
   return read_all(fd.get(), path, limit);
@@ -124,18 +156,21 @@ Status make_directories(const std::string& path, mode_t mode) {
   }
 }
 
+Result<FolderMode> make_private_directory(const std::string& path) {
+  if (Status made = make_directories(path, 0700); !made) return made.error();
+  // Of a link, both the link and what it leads to.
+  struct stat link{};
+  if (::lstat(path.c_str(), &link) != 0) return errno_error("looking at " + path);
+  if (Status ours = check_owner(link, path); !ours) return ours.error();
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd && errno == ENOTDIR) return Error{ErrorCode::kInvalidArgument, path + " is no folder"};
+  if (!fd) return errno_error("opening " + path);
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) return errno_error("looking at " + path);
+  if (Status ours = check_owner(status, path); !ours) return ours.error();
+  return keep_others_out(fd.get(), status, path);
+}
+
 bool path_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-std::string below(std::string_view root, std::string_view path) {
-  while (!root.empty() && root.back() == '/') root.remove_suffix(1);
-  while (!path.empty() && path.front() == '/') path.remove_prefix(1);
-  return std::string(root) + "/" + std::string(path);
-}
-
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-}  // namespace tranche
+}  // namespace tranche::os

@@ -12,13 +12,14 @@
 
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::os {
 
-// The file's content. A file above `limit` bytes is an error, not a part of it.
+// The file's content, links followed. A file above `limit` bytes is an error, not
+// a part of it, and so are pipes, sockets and folders: nobody can make us wait.
 Result<std::string> read_file(const std::string& path, std::size_t limit = 16 << 20);
 
-// The same of a file that somebody else may have put there: whatever is no plain
-// file, and a link in its place, is an error, and nobody can make us wait.
+// The same of a file that somebody else may have put there: a link or a device in
+// its place is an error, too.
 Result<std::string> read_plain_file(const std::string& path, std::size_t limit);
 
 // An error unless the open file is a plain one; `path` is for its message.
@@ -36,12 +37,14 @@ Result<std::vector<std::string>> list_directory(const std::string& path);
 // Makes the directory and those above it; one that is there already is fine.
 Status make_directories(const std::string& path, mode_t mode = 0755);
 
+// The same for a folder that nobody else is to put anything into. One that is there
+// must be a folder, ours or root's; the write permission of others is taken off it.
+struct FolderMode {
+  mode_t found = 0;
+  mode_t now = 0;
+};
+Result<FolderMode> make_private_directory(const std::string& path);
+
 bool path_exists(const std::string& path);
 
-// `path` below `root`: below("/host", "/dev/null") is "/host/dev/null".
-std::string below(std::string_view root, std::string_view path);
-
-// The folder part: "/a/b.sock" gives "/a", "b.sock" gives ".".
-std::string parent_of(const std::string& path);
-
-}  // namespace tranche
+}  // namespace tranche::os

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <utility>
 
-namespace tranche {
+namespace tranche::os {
 
 template <typename T>
 class Latest {
@@ -55,4 +55,4 @@ class Latest {
   Versioned current_{0, std::make_shared<const T>()};
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/latest.h"
+#include "os/latest.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using std::chrono::milliseconds;
@@ -54,4 +54,4 @@ TEST(Latest, ReturnsTheCurrentValueWhenPatienceIsOver) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/log.h"
+#include "os/log.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <utility>
 
-namespace tranche {
+#include "base/text.h"
+
+namespace tranche::os {
 namespace {
 
 std::string_view level_name(LogLevel level) {
@@ -22,18 +24,24 @@ std::string_view level_name(LogLevel level) {
   return "?";
 }
 
-// Control characters must not be able to forge a second line, in either format.
+// Control characters must not be able to forge a second line or move a terminal's cursor, and
+// a line is valid UTF-8, in either format.
 void append_escaped(std::string& out, std::string_view text) {
-  for (const char c : text) {
+  std::size_t plain = plain_prefix(text);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (i > plain) plain = i + plain_prefix(text.substr(i));
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
     } else if (c == '\n') {
       out += "\\n";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
       std::array<char, 8> code{};
       std::snprintf(code.data(), code.size(), "\\u%04x", static_cast<unsigned>(c));
       out += code.data();
+    } else if (i == plain) {
+      out += "\\ufffd";
     } else {
       out += c;
     }
@@ -145,4 +153,4 @@ bool OnChange::changed(const std::string& key, const std::string& text) {
   return true;
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

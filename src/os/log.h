@@ -14,10 +14,9 @@
 #include <string>
 #include <string_view>
 
-namespace tranche {
+#include "base/log_options.h"
 
-enum class LogLevel { kDebug, kInfo, kWarning, kError };
-enum class LogFormat { kText, kJson };
+namespace tranche::os {
 
 struct LogField {
   std::string_view key;
@@ -68,4 +67,4 @@ class OnChange {
 std::string format_log_line(LogFormat format, LogLevel level, std::string_view message,
                             Log::Fields fields);
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/log.h"
+#include "os/log.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 TEST(Log, WritesAMessageAndItsValuesAsText) {
@@ -24,6 +24,17 @@ TEST(Log, LetsNoValueForgeALine) {
   const std::string line =
       format_log_line(LogFormat::kText, LogLevel::kInfo, "id", {{"id", "a\nerror \"b\"\x01"}});
   EXPECT_EQ(line, R"(info    id id="a\nerror \"b\"\u0001")");
+}
+
+TEST(Log, WritesValidTextThatATerminalDoesNotObey) {
+  const LogField command{"command",
+                         "x\x7F\xC2\x9B"
+                         "2J\xFF\xFE\u00E9"};
+  EXPECT_EQ(format_log_line(LogFormat::kText, LogLevel::kInfo, "m", {command}),
+            "info    m command=x\\u007f\\ufffd\\ufffd2J\\ufffd\\ufffd\u00E9");
+  EXPECT_EQ(format_log_line(LogFormat::kJson, LogLevel::kInfo, "m", {command}),
+            R"("level":"info","message":"m","command":"x\u007f\ufffd\ufffd2J\ufffd\ufffd)"
+            "\u00E9\"");
 }
 
 TEST(Log, DropsWhatIsBelowTheLeastLevel) {
@@ -48,4 +59,4 @@ TEST(OnChange, SpeaksOnceForEachNewText) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

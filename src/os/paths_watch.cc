@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/paths_watch.h"
+#include "os/paths_watch.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 // Not IN_MODIFY: what is being written is looked at when it is finished.
@@ -56,4 +56,4 @@ bool PathsWatch::drain() {
   return is_news;
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::os {
 
 class PathsWatch {
  public:
@@ -34,4 +34,4 @@ class PathsWatch {
   std::map<std::string, int> watches_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

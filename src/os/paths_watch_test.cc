@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/paths_watch.h"
+#include "os/paths_watch.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -8,9 +8,9 @@
 #include <fstream>
 #include <string>
 
-#include "base/testing/temp_dir.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 class PathsWatchTest : public testing::Test {
@@ -71,4 +71,4 @@ TEST_F(PathsWatchTest, CanBePolled) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/patient_caller.h"
+#include "os/patient_caller.h"
 
 #include <pthread.h>
 
 #include <thread>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 // For the end of the process, which must know whether threads are still inside
@@ -18,7 +18,7 @@ int calls_left_behind() { return left_behind.load(); }
 
 struct PatientCaller::Desk {
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable_any changed;
   // Guarded by mutex.
   std::function<void()> work;
   bool busy = false;
@@ -36,16 +36,17 @@ PatientCaller::~PatientCaller() {
   thread_.join();
 }
 
-bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds patience) {
+bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds patience,
+                        const std::stop_token& stop) {
   if (!desk_) {
     desk_ = std::make_shared<Desk>();
-    thread_ = std::thread(serve, desk_);
+    thread_ = std::thread(run_calls, desk_);
   }
   std::unique_lock lock(desk_->mutex);
   desk_->work = std::move(work);
   desk_->busy = true;
   desk_->changed.notify_all();
-  const bool in_time = desk_->changed.wait_for(lock, patience, [&] { return !desk_->busy; });
+  const bool in_time = desk_->changed.wait_for(lock, stop, patience, [&] { return !desk_->busy; });
   if (!in_time) {
     desk_->closed = true;
     desk_->counted = true;
@@ -57,7 +58,7 @@ bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds pa
   return in_time;
 }
 
-void PatientCaller::serve(const std::shared_ptr<Desk>& desk) {
+void PatientCaller::run_calls(const std::shared_ptr<Desk>& desk) {
   // For people who look at what a process does; at most 15 letters.
   ::pthread_setname_np(::pthread_self(), kPatientThread);
   std::unique_lock lock(desk->mutex);
@@ -75,4 +76,4 @@ void PatientCaller::serve(const std::shared_ptr<Desk>& desk) {
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -15,10 +15,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
-namespace tranche {
+namespace tranche::os {
 
 // What the threads that calls are made on are called.
 inline constexpr const char* kPatientThread = "patient-caller";
@@ -54,8 +55,10 @@ class PatientCaller {
     StuckCall stuck;         // then this tells when it comes back
   };
 
+  // With `stop` patience is over at once.
   template <typename T>
-  Outcome<T> call(std::function<T()> work, std::chrono::milliseconds patience) {
+  Outcome<T> call(std::function<T()> work, std::chrono::milliseconds patience,
+                  const std::stop_token& stop = {}) {
     auto result = std::make_shared<std::optional<T>>();
     auto finished = std::make_shared<std::atomic<bool>>(false);
     const bool in_time = run(
@@ -63,7 +66,7 @@ class PatientCaller {
           *result = work();
           finished->store(true);
         },
-        patience);
+        patience, stop);
     // Not in time: the thread may still write to *result, so it is not ours.
     if (!in_time) return {std::nullopt, StuckCall(finished)};
     return {std::move(*result), StuckCall()};
@@ -72,11 +75,12 @@ class PatientCaller {
  private:
   struct Desk;  // shared with the thread
 
-  bool run(std::function<void()> work, std::chrono::milliseconds patience);
-  static void serve(const std::shared_ptr<Desk>& desk);
+  bool run(std::function<void()> work, std::chrono::milliseconds patience,
+           const std::stop_token& stop);
+  static void run_calls(const std::shared_ptr<Desk>& desk);
 
   std::shared_ptr<Desk> desk_;
   std::thread thread_;  // joined in the end, but where a call is stuck on it
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/patient_caller.h"
+#include "os/patient_caller.h"
 
 #include <gtest/gtest.h>
 
 #include <future>
 #include <thread>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using std::chrono::milliseconds;
@@ -46,6 +46,28 @@ TEST(PatientCaller, LeavesAHangingCallBehindAndGoesOn) {
   while (hung.stuck.is_stuck() || calls_left_behind() > 0) std::this_thread::yield();
 }
 
+TEST(PatientCaller, LeavesACallBehindWhenItIsToStop) {
+  auto release = std::make_shared<std::promise<void>>();
+  auto begun = std::make_shared<std::promise<void>>();
+  PatientCaller caller;
+  std::stop_source stop;
+  const std::jthread stopper([&, has_begun = begun->get_future().share()] {
+    has_begun.wait();
+    stop.request_stop();
+  });
+  const auto left = caller.call<int>(
+      [begun, gate = release->get_future().share()] {
+        begun->set_value();
+        gate.wait();
+        return 1;
+      },
+      minutes(10), stop.get_token());
+  EXPECT_EQ(left.value, std::nullopt);
+  EXPECT_TRUE(left.stuck.is_stuck());
+  release->set_value();
+  while (left.stuck.is_stuck() || calls_left_behind() > 0) std::this_thread::yield();
+}
+
 TEST(PatientCaller, CanBeDestroyedWhileACallHangs) {
   auto release = std::make_shared<std::promise<void>>();
   auto finished = std::make_shared<std::promise<void>>();
@@ -64,4 +86,4 @@ TEST(PatientCaller, CanBeDestroyedWhileACallHangs) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

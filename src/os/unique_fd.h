@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace tranche {
+namespace tranche::os {
 
 class UniqueFd {
  public:
@@ -34,4 +34,4 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

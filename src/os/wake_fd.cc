@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/wake_fd.h"
+#include "os/wake_fd.h"
 
 #include <sys/eventfd.h>
 
 #include <cstdint>
 #include <cstdlib>
 
-namespace tranche {
+namespace tranche::os {
 
 WakeFd::WakeFd() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   // Without descriptors nothing of the agent can work.
@@ -24,4 +24,4 @@ void WakeFd::clear() const {
   [[maybe_unused]] const ssize_t read = ::read(fd_.get(), &count, sizeof(count));
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

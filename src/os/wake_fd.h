@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/unique_fd.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::os {
 
 // An eventfd: any thread can ring, and the thread that polls fd() wakes.
 class WakeFd {
@@ -19,4 +19,4 @@ class WakeFd {
   UniqueFd fd_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stop_token>
 
-namespace tranche {
+namespace tranche::os {
 
 // Sleeps for `period`, or until `stop` is asked for, whichever is first.
 inline void sleep_unless_stopped(const std::stop_token& stop, std::chrono::milliseconds period) {
@@ -16,4 +16,4 @@ inline void sleep_unless_stopped(const std::stop_token& stop, std::chrono::milli
   wake.wait_for(lock, stop, period, [] { return false; });
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

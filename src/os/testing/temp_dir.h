@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-namespace tranche {
+namespace tranche::os {
 
 class TempDir {
  public:
@@ -30,4 +30,4 @@ class TempDir {
   std::string path_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -9,9 +9,9 @@
 
 #include <string>
 
-#include "base/unique_fd.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::os {
 
 inline sockaddr_un unix_address(const std::string& path) {
   sockaddr_un address{};
@@ -36,4 +36,4 @@ inline UniqueFd connected_to(const std::string& path) {
   return fd;
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

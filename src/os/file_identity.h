@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tells one version of a file from the next without reading it: another file at the same
+// path, or the same file written again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tranche::os {
+
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t size = 0;
+  // Of the last write.
+  std::int64_t seconds = 0;
+  std::int64_t nanoseconds = 0;
+
+  bool is_same_file(const FileIdentity& other) const {
+    return device == other.device && inode == other.inode;
+  }
+  bool operator==(const FileIdentity&) const = default;
+};
+
+// Of the file that the path leads to, links followed; empty: there is none.
+std::optional<FileIdentity> file_identity(const std::string& path);
+// Of an open file.
+std::optional<FileIdentity> file_identity(int fd);
+
+}  // namespace tranche::os

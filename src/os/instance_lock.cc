@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/instance_lock.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/result.h"
+#include "os/errno_error.h"
+#include "os/file_identity.h"
+#include "os/signals.h"
+
+namespace tranche::os {
+namespace {
+
+// The kernel tells nobody that a lock is free but those who block on it, and a
+// call that blocks would not hear a signal.
+constexpr int kTryAgainMs = 200;
+
+// Whether the open file is still the one at the path: the kubelet removes what lies
+// in its folder when it starts.
+bool is_at(const std::string& path, int fd) {
+  const auto there = file_identity(path);
+  const auto ours = file_identity(fd);
+  return there && ours && there->is_same_file(*ours);
+}
+
+bool asks_to_end(const UniqueFd& signals) {
+  pollfd polled{signals.get(), POLLIN, 0};
+  if (::poll(&polled, 1, kTryAgainMs) != 1) return false;
+  const std::optional<int> signal = next_signal(signals);
+  return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
+}
+
+// What is locked, and what is said to who waits for it.
+struct Lock {
+  std::string path;
+  int flags = 0;  // of open()
+  const char* waiting = nullptr;
+};
+
+// An empty descriptor: a signal asks us to end.
+Result<UniqueFd> wait_for_lock(const Lock& lock, const UniqueFd& signals, Log& log) {
+  const std::string& path = lock.path;
+  bool has_waited = false;
+  while (true) {
+    UniqueFd fd(::open(path.c_str(), lock.flags | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd) return errno_error("opening the lock " + path);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (!is_at(path, fd.get())) continue;
+      if (has_waited) log.info("the other agent has ended", {{"lock", path}});
+      return fd;
+    }
+    if (errno != EWOULDBLOCK && errno != EINTR) return errno_error("locking " + path);
+    if (!has_waited) {
+      log.info(lock.waiting, {{"lock", path}});
+    }
+    has_waited = true;
+    if (asks_to_end(signals)) return UniqueFd();
+  }
+}
+
+}  // namespace
+
+InstanceLock take_instance_lock(const std::string& path, const UniqueFd& signals, Log& log) {
+  if (path.empty()) return {};
+  Result<UniqueFd> taken = wait_for_lock(
+      {path, O_RDWR | O_CREAT, "another agent is running on this node; waiting until it ends"},
+      signals, log);
+  if (!taken) {
+    log.error("cannot take the lock that --enable-flock-wait asks for",
+              {{"reason", taken.error().message}});
+    return {.exit_code = 1};
+  }
+  UniqueFd fd = *std::move(taken);
+  if (!fd) return {.exit_code = 0};
+  return {.fd = std::move(fd)};
+}
+
+InstanceLock lock_state_folder(const std::string& folder, const UniqueFd& signals, Log& log) {
+  Result<UniqueFd> taken =
+      wait_for_lock({folder, O_RDONLY | O_DIRECTORY,
+                     "another agent serves this node's GPUs; waiting until it ends"},
+                    signals, log);
+  if (!taken) {
+    log.warning("the state folder cannot be locked; a second agent on this node would not wait",
+                {{"reason", taken.error().message}});
+    return {};
+  }
+  UniqueFd fd = *std::move(taken);
+  if (!fd) return {.exit_code = 0};
+  return {.fd = std::move(fd)};
+}
+
+}  // namespace tranche::os
