@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-namespace tranche {
+#include "core/settings/toolkit_version.h"
 
-// Where CDI specifications go, and what their paths and hooks are made of.
+namespace tranche::core {
+
+// Where CDI specifications are written, and the paths and hooks in them.
 struct CdiOptions {
   std::string directory = "/var/run/cdi";
   // The driver's files as the host's runtime will see them, and where we see
@@ -16,10 +19,14 @@ struct CdiOptions {
   // The same for device nodes.
   std::string dev_root = "/";
   std::string hook_path = "/usr/bin/nvidia-ctk";  // on the host
+  std::optional<ToolkitVersion> toolkit;          // its version; empty: read it from the program
   std::vector<std::string> feature_flags;
   std::vector<std::string> disabled_hooks;  // names, or "all"
+  // Not configured but computed: a resource has the enforcement level `driver`, which needs
+  // a hook.
+  bool limits_memory = false;
 
   bool operator==(const CdiOptions&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

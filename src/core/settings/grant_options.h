@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a container is told of its devices.
+// How devices are passed to containers.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace tranche {
+namespace tranche::core {
 
 // --device-list-strategy: any combination.
 struct DeviceListStrategy {
@@ -22,8 +22,8 @@ struct DeviceListStrategy {
 
 enum class DeviceIdStrategy { kUuid, kIndex };
 
-// -host-path and -container-path: driver files for containers on nodes that do
-// without NVIDIA's runtime.
+// -host-path and -container-path: driver files for containers on nodes without NVIDIA's
+// runtime.
 struct DriverMount {
   std::string host_path;
   std::string container_path;
@@ -43,8 +43,9 @@ struct GrantOptions {
   std::vector<unsigned> imex_channels;  // asked for: none, or 0
   bool imex_required = false;
   std::optional<DriverMount> driver_mount;
+  std::optional<DriverMount> vulkan_mount;  // the driver's entry for the Vulkan loader
 
   bool operator==(const GrantOptions&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -3,16 +3,16 @@
 
 #include <chrono>
 
-#include "inventory/xid_policy.h"
+#include "core/health/xid_policy.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct HealthOptions {
   XidPolicy xids;
-  // How often GPUs are looked at when no event comes.
+  // How often GPUs are polled when no event comes.
   std::chrono::milliseconds interval = std::chrono::seconds(5);
 
   bool operator==(const HealthOptions&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -3,19 +3,19 @@
 
 #include <string>
 
-namespace tranche {
+namespace tranche::core {
 
 struct KubeletOptions {
   // The kubelet's registration socket. Our own sockets live beside it. Empty:
   // serve, but do not register.
   std::string socket = "/var/lib/kubelet/device-plugins/kubelet.sock";
 
-  // Where the kubelet says which pod has which share. Empty: it is not asked.
+  // The kubelet's pod-resources socket. Empty: not used.
   std::string pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
-  // Its own record of what it gave out. Empty: it is not read.
+  // The kubelet's checkpoint file. Empty: not read.
   std::string checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
 
   bool operator==(const KubeletOptions&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

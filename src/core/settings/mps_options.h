@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How containers reach MPS, where a resource is held to its share by it.
+// How containers reach MPS, for resources that MPS enforces.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
-namespace tranche {
+namespace tranche::core {
 
 // Who runs the control daemons.
 enum class MpsDaemons {
@@ -16,19 +17,38 @@ enum class MpsDaemons {
   kNvidia,   // NVIDIA's mps-control-daemon, in the layout of --mps-root
 };
 
+// The default size of a container's own /dev/shm.
+inline constexpr std::uint64_t kSharedMemoryBytes = 64ULL << 20U;
+
+// Which users may be MPS clients. Root can raise limits and end other clients through the
+// daemon's socket, so limits hold for kNonRoot only.
+enum class MpsClients { kAny, kNonRoot };
+
+// What may change while daemons run.
+struct MpsRules {
+  MpsClients clients = MpsClients::kAny;
+  // Close connections that block a daemon, and kill a pod's process that connects again.
+  bool end_holders = true;
+
+  bool operator==(const MpsRules&) const = default;
+};
+
 struct MpsOptions {
   MpsDaemons daemons = MpsDaemons::kPerGpu;
   // kOutside: the pipe directory, on the host and in containers alike.
   std::string pipe;
-  // kPerGpu, kPerNode: where ours keep their pipes and logs. The same path for
-  // us as on the host.
+  // kPerGpu, kPerNode: the folder for pipes and logs of our daemons. The same path for us
+  // as on the host.
   std::string directory = "/run/tranche/mps";
   // kNvidia: --mps-root, on the host.
   std::string nvidia_root;
-  // Containers get a /dev/shm that the daemon shares, as old drivers need it.
+  // Containers share a /dev/shm with the daemon, which old drivers need.
   bool shared_memory = false;
+  // Its size, for each daemon and all of its containers together.
+  std::uint64_t shared_memory_bytes = kSharedMemoryBytes;
+  MpsRules rules;
 
   bool operator==(const MpsOptions&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

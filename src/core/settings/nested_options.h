@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nested clusters: nodes that are pods of a host's node. One agent can be both
-// at once, a host's and itself a guest's.
+// Nested clusters: nodes that are pods of a host's node. One agent can be host and guest at
+// once.
 #pragma once
 
 #include <string>
 
-namespace tranche {
+namespace tranche::core {
+
+// What a node pod gets at /gpu.env.
+enum class GpuEnvMount {
+  kReadOnly,  // a read-only file of the host
+  kPod,       // nothing: the pod writes its own, which counts as its storage
+};
 
 struct NestedOptions {
   // As a host: where the files that are mounted into node pods are kept. On
   // disk, and the same path for us as on the host.
   std::string directory = "/var/lib/kubelet/device-plugins/tranche/nested";
+  GpuEnvMount gpu_env_mount = GpuEnvMount::kReadOnly;
 
-  // As a guest: nothing is offered but what the host has granted.
+  // As a guest: only what the host has granted is offered.
   bool guest = false;
   std::string host_grants = "/gpu-grants";  // where the host's JSON is mounted
   std::string gpu_env = "/gpu.env";         // the older way; read where there is no JSON
@@ -21,4 +28,4 @@ struct NestedOptions {
   bool operator==(const NestedOptions&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -7,24 +7,26 @@
 
 #include <string>
 
-#include "base/log.h"
-#include "grant/options.h"
-#include "handoff/cdi_options.h"
-#include "inventory/health_options.h"
-#include "kubelet/options.h"
-#include "mps/options.h"
-#include "nested/options.h"
-#include "nvml/options.h"
-#include "sharing/policy.h"
+#include "base/log_options.h"
+#include "core/settings/cdi_options.h"
+#include "core/settings/driver_options.h"
+#include "core/settings/grant_options.h"
+#include "core/settings/health_options.h"
+#include "core/settings/kubelet_options.h"
+#include "core/settings/mps_options.h"
+#include "core/settings/nested_options.h"
+#include "core/sharing/policy.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct Settings {
-  // May the process end when the driver cannot be reached at first start.
+  // Whether the process exits when the driver cannot be reached at the first start.
   bool fail_on_init_error = true;
   std::string config_file;      // empty: none
   std::string host_root = "/";  // /proc, /sys, /dev and the kernel log are read below it
-  std::string state_dir;        // faults that outlive us, and the control socket
+  std::string state_dir;        // for state that survives a restart, and the control socket
+  std::string node_name;        // for people; empty: the host's name
+  std::string instance_lock;    // held while we serve; empty: none
   LogFormat log_format = LogFormat::kText;
   LogLevel log_level = LogLevel::kInfo;
 
@@ -40,4 +42,4 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

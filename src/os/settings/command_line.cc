@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/command_line.h"
+#include "os/settings/command_line.h"
 
 #include <cstddef>
 #include <optional>
 
 #include "base/text.h"
-#include "config/values.h"
+#include "os/settings/values.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 // A command line of nothing but wrong words should not become a page.
@@ -33,7 +33,8 @@ std::optional<Word> take_apart(const std::string& argument) {
 
 class Parser {
  public:
-  explicit Parser(const std::vector<std::string>& arguments) : arguments_(arguments) {}
+  Parser(OptionTable table, const std::vector<std::string>& arguments)
+      : table_(table), arguments_(arguments) {}
 
   CommandLine parse() {
     while (next_ < arguments_.size() && line_.problems.size() < kMostProblems) {
@@ -73,10 +74,10 @@ class Parser {
       complain(brief(argument) + ": bad flag syntax; write --name=value");
     } else if (word->name == "help" || word->name == "h" || word->name == "version") {
       take_request(*word);
-    } else if (const FlagSpec* flag = find_flag(word->name)) {
+    } else if (const Option* flag = find_option(table_, word->name)) {
       take_known(*flag, *word, argument);
     } else {
-      const auto near = nearest(brief(word->name), all_flag_names());
+      const auto near = nearest(brief(word->name), option_names(table_));
       complain(brief(word->dashed_name) + ": unknown flag" +
                (near ? "; did you mean --" + *near + "?" : "; --help lists all of them"));
     }
@@ -91,7 +92,7 @@ class Parser {
     (word.name == "version" ? line_.wants_version : line_.wants_help) = wanted.value_or(false);
   }
 
-  void take_known(const FlagSpec& flag, const Word& word, const std::string& argument) {
+  void take_known(const Option& flag, const Word& word, const std::string& argument) {
     if (word.value) {
       line_.flags.push_back({&flag, *word.value, argument});
     } else if (flag.type == ValueType::kBool) {
@@ -106,11 +107,12 @@ class Parser {
     }
   }
 
-  static std::string placeholder(const FlagSpec& flag) {
+  static std::string placeholder(const Option& flag) {
     if (flag.type == ValueType::kNumber) return "4";
     return flag.fallback.empty() ? "value" : std::string(flag.fallback);
   }
 
+  const OptionTable table_;
   const std::vector<std::string>& arguments_;
   std::size_t next_ = 0;
   std::optional<std::size_t> behind_boolean_;  // position behind the last boolean without `=`
@@ -119,8 +121,8 @@ class Parser {
 
 }  // namespace
 
-CommandLine parse_command_line(const std::vector<std::string>& arguments) {
-  return Parser(arguments).parse();
+CommandLine parse_command_line(OptionTable table, const std::vector<std::string>& arguments) {
+  return Parser(table, arguments).parse();
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "config/flag_table.h"
+#include "os/settings/option.h"
 
-namespace tranche {
+namespace tranche::os {
 
 struct GivenFlag {
-  const FlagSpec* flag = nullptr;
+  const Option* flag = nullptr;
   std::string value;
   std::string as_written;  // "--mig-strategy=mixed", "-v 4"
 };
@@ -26,6 +26,6 @@ struct CommandLine {
   std::vector<std::string> problems;  // one sentence each
 };
 
-CommandLine parse_command_line(const std::vector<std::string>& arguments);
+CommandLine parse_command_line(OptionTable table, const std::vector<std::string>& arguments);
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -3,7 +3,7 @@
 // The one place that knows yaml-cpp. Its event interface is used and not its
 // node tree, because the tree forgets repeated keys and lets aliases grow
 // without bound.
-#include "config/document.h"
+#include "os/settings/document.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -16,10 +16,11 @@
 #include <set>
 #include <sstream>
 
-#include "config/utf8.h"
-#include "config/values.h"
+#include "base/text.h"
+#include "os/settings/values.h"
+#include "os/settings/yaml_advice.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 // Far above what any configuration needs (its own depth is 5).
@@ -28,10 +29,7 @@ constexpr const char* kTooDeep = "nested deeper than 32 levels";
 // Counts aliases as often as they are used, so that no small file grows large.
 constexpr std::size_t kMostNodes = 1U << 16U;
 
-struct Problem {
-  unsigned line = 0;  // 0: the file as a whole
-  std::string what;
-};
+using Problem = DocumentProblem;
 
 unsigned line_at(std::string_view text, std::size_t position) {
   return 1 + static_cast<unsigned>(std::ranges::count(text.substr(0, position), '\n'));
@@ -105,6 +103,8 @@ class TreeBuilder : public YAML::EventHandler {
   using Mark = YAML::Mark;
 
   const std::optional<Problem>& problem() const { return problem_; }
+  // The first text that no setting can have.
+  const std::optional<Problem>& odd_text() const { return odd_text_; }
   ConfigNode take_root() { return std::move(root_); }
   // Where the last scalar began; only that one can lack its closing quote.
   const Mark& last_scalar() const { return last_scalar_; }
@@ -122,12 +122,19 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     last_scalar_ = mark;
     if (!admit(mark, 1) || !admit_tag(mark, tag)) return;
-    if (!is_plain_text(value)) {
-      return fail(mark, "a text must be on one line, without control characters");
+    // Reported when the whole is known: it may be the file in a ConfigMap.
+    const bool is_plain = is_plain_text(value);
+    if (!is_plain && !odd_text_) {
+      odd_text_ = Problem{line_of(mark),
+                          "a text of several lines, or with control characters; "
+                          "write it on one line"};
     }
     // "!" stands for quotes and block texts.
     const bool quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
-    complete({.kind = NodeKind::kScalar, .text = value, .quoted = quoted, .line = line_of(mark)},
+    complete({.kind = NodeKind::kScalar,
+              .text = is_plain ? value : "",
+              .quoted = quoted,
+              .line = line_of(mark)},
              anchor);
   }
 
@@ -259,6 +266,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   std::optional<Problem> problem_;
+  std::optional<Problem> odd_text_;
   ConfigNode root_;
   std::vector<Open> stack_;
   std::map<YAML::anchor_t, ConfigNode> anchors_;
@@ -268,7 +276,7 @@ class TreeBuilder : public YAML::EventHandler {
 };
 
 // The tree, in `root`, or what is wrong with the text.
-std::optional<Problem> build_tree(std::string_view text, ConfigNode& root) {
+std::optional<Problem> build_tree(std::string_view text, ForeignCheck foreign, ConfigNode& root) {
   TreeBuilder builder;
   try {
     std::istringstream stream{std::string(text)};
@@ -283,7 +291,8 @@ std::optional<Problem> build_tree(std::string_view text, ConfigNode& root) {
     // What is missing at the end is reported for the line behind the last.
     const unsigned last = line_at(text, text.size() - (text.ends_with('\n') ? 1 : 0));
     const auto line = static_cast<unsigned>(problem.mark.line) + 1;
-    return Problem{std::min(line, last), "not YAML: " + problem.msg};
+    const YamlMistake mistake = explain_yaml(text, std::min(line, last), problem.msg);
+    return Problem{mistake.line, mistake.what};
   } catch (const std::exception& problem) {
     return Problem{0, std::string("not YAML: ") + problem.what()};
   }
@@ -294,23 +303,26 @@ std::optional<Problem> build_tree(std::string_view text, ConfigNode& root) {
                    "not YAML: the closing quote is missing"};
   }
   root = builder.take_root();
-  return std::nullopt;
+  if (foreign != nullptr) {
+    if (auto problem = foreign(root)) return problem;
+  }
+  return builder.odd_text();
 }
 
 }  // namespace
 
-Result<ConfigNode> parse_document(const ConfigText& file) {
+Result<ConfigNode> parse_document(const ConfigText& file, ForeignCheck foreign) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   ConfigNode root;
   std::optional<Problem> problem = check_characters(file.content);
   if (!problem) {
     std::string_view text = file.content;
     if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-    problem = build_tree(text, root);
+    problem = build_tree(text, foreign, root);
   }
   if (!problem) return root;
   const std::string line = problem->line == 0 ? "" : ":" + std::to_string(problem->line);
   return Error{ErrorCode::kInvalidArgument, file.path + line + ": " + problem->what};
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -6,13 +6,14 @@
 // repeated keys are kept for the reader to complain about. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::os {
 
 // A configuration file as it was read; the path serves for messages only.
 struct ConfigText {
@@ -43,10 +44,18 @@ struct ConfigNode {
 
 constexpr std::size_t kMostDocumentBytes = 1U << 20U;
 
+struct DocumentProblem {
+  unsigned line = 0;  // 0: the file as a whole
+  std::string what;
+};
+
+// Recognizes a file of another kind that was given by mistake.
+using ForeignCheck = std::optional<DocumentProblem> (*)(const ConfigNode& root);
+
 // An empty file is a null node. Anchors, aliases and merge keys (`<<`) are
 // resolved. An error begins with the path, and the line where one is to blame:
 // "config.yaml:3: ".
-Result<ConfigNode> parse_document(const ConfigText& file);
+Result<ConfigNode> parse_document(const ConfigText& file, ForeignCheck foreign = nullptr);
 
 // What a scalar without quotes is taken for, by the rules of YAML 1.1 that
 // NVIDIA's plugin follows.
@@ -65,6 +74,13 @@ const ConfigNode* find_item(const ConfigNode& map, std::string_view key);
 // The same, but null also for an item without a value.
 const ConfigNode* given_item(const ConfigNode& map, std::string_view key);
 
+// What lies at "flags.plugin.passDeviceSpecs"; no value when it is not given.
+struct FoundNode {
+  const ConfigNode* value = nullptr;
+  unsigned line = 0;  // of the key
+};
+FoundNode find_path(const ConfigNode& root, std::string_view path);
+
 bool is_text(const ConfigNode& node);
 bool is_integer(const ConfigNode& node);
 bool is_bool(const ConfigNode& node);
@@ -72,4 +88,4 @@ bool is_bool(const ConfigNode& node);
 // The line of a key; that of the map when it has no such key.
 unsigned key_line(const ConfigNode& map, std::string_view key);
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/document.h"
+#include "os/settings/document.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using ::testing::HasSubstr;
@@ -227,4 +227,4 @@ TEST(Document, SurvivesTruncationAtEveryByteAndEveryByteReplaced) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

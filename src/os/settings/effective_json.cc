@@ -3,10 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/effective.h"
-#include "config/values.h"
+#include "os/settings/effective.h"
+#include "os/settings/values.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -31,21 +31,22 @@ Json to_json(const ConfigNode& node) {
 
 }  // namespace
 
-std::string effective_json(const Loaded& loaded) {
+std::string effective_json(const Effective& effective) {
   Json outside = Json::object();
-  for (const Provenance& setting : outside_the_file(loaded)) {
+  for (const Provenance& setting : outside_the_file(effective)) {
     outside[setting.setting] = show(setting.value);
   }
   Json origins = Json::object();
-  for (const Provenance& setting : loaded.provenance) {
+  for (const Provenance& setting : effective.provenance) {
     origins[setting.key.empty() ? setting.setting : setting.key] = setting.origin.text;
   }
-  const Json report = {{"configuration", to_json(effective_tree(loaded))},
+  const Json report = {{"configuration", to_json(effective.tree)},
                        {"notInFile", outside},
                        {"origins", origins},
-                       {"notices", loaded.notices}};
+                       {"notices", effective.notices},
+                       {"warnings", effective.warnings}};
   // A path of the file system need not be UTF-8, and dump() throws by default.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <string>
 
-#include "config/effective.h"
-#include "config/flag_table.h"
-#include "config/values.h"
+#include "base/text.h"
+#include "os/settings/effective.h"
+#include "os/settings/values.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 constexpr std::size_t kRemarkColumn = 56;
@@ -106,16 +106,16 @@ class YamlWriter {
 
 }  // namespace
 
-std::string effective_yaml(const Loaded& loaded) {
+std::string effective_yaml(const Effective& effective) {
   YamlWriter writer;
-  writer.write_map(effective_tree(loaded), 0);
+  writer.write_map(effective.tree, 0);
   writer.write_comment("Not part of the file: set by flag or environment only.", "");
-  for (const Provenance& setting : outside_the_file(loaded)) {
-    const bool has_flag = find_flag(setting.setting) != nullptr;
+  for (const Provenance& setting : outside_the_file(effective)) {
+    const bool has_flag = find_option(effective.options, setting.setting) != nullptr;
     writer.write_comment((has_flag ? "--" : "") + setting.setting + "=" + show(setting.value),
                          setting.origin.text);
   }
   return writer.take();
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tranche {
+namespace tranche::os {
 
 class FileProblems {
  public:
@@ -27,6 +27,11 @@ class FileProblems {
     remarks_.push_back(sentence(line, key, what));
   }
 
+  // Taken, but most likely not what was meant.
+  void warn(unsigned line, const std::string& key, const std::string& what) {
+    warnings_.push_back(sentence(line, key, what));
+  }
+
   bool empty() const { return found_.empty(); }
   // In the file's order.
   std::vector<std::string> sorted() const {
@@ -35,6 +40,7 @@ class FileProblems {
     return sentences;
   }
   const std::vector<std::string>& remarks() const { return remarks_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   std::string sentence(unsigned line, const std::string& key, const std::string& what) const {
@@ -44,6 +50,7 @@ class FileProblems {
   std::string path_;
   std::multimap<unsigned, std::string> found_;  // by line; those of one line as they came
   std::vector<std::string> remarks_;
+  std::vector<std::string> warnings_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/go_duration.h"
+#include "os/settings/go_duration.h"
 
 #include <array>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 struct Unit {
@@ -98,4 +98,4 @@ std::string go_duration(std::chrono::milliseconds duration) {
   return std::to_string(count) + "ms";
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

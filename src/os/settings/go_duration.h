@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace tranche {
+namespace tranche::os {
 
 // Empty for what Go's time.ParseDuration refuses, overflow included.
 std::optional<std::chrono::nanoseconds> parse_go_duration(std::string_view text);
@@ -17,4 +17,4 @@ std::optional<std::chrono::nanoseconds> parse_go_duration(std::string_view text)
 // "5s" or "1500ms": what parse_go_duration reads back to the same value.
 std::string go_duration(std::chrono::milliseconds duration);
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/go_duration.h"
+#include "os/settings/go_duration.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using namespace std::chrono_literals;
@@ -43,4 +43,4 @@ TEST(GoDuration, WritesWhatItReadsBack) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/memory_size.h"
+#include "os/settings/memory_size.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "base/text.h"
-#include "config/values.h"
+#include "os/settings/values.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
@@ -87,6 +87,9 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
 Result<std::uint64_t> parse_memory_unit(std::string_view text) {
   const auto* unit = std::ranges::find(kSuffixes, text, &Suffix::text);
   if (unit != kSuffixes.end()) return unit->bytes;
+  if (const std::string advice = advice_for("", text); !text.empty() && !advice.empty()) {
+    return not_a_size(text, advice);
+  }
   return parse_memory_size(text);
 }
 
@@ -95,4 +98,4 @@ std::string memory_size_text(std::uint64_t bytes) {
   return std::to_string(bytes / kMiB) + "MiB";
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::os {
 
 // In bytes: a whole number of MiB, at least one, at most kMostMemory. Units of
 // thousands (GB, G) are refused: what they would mean is a guess.
@@ -25,4 +25,4 @@ std::string memory_size_text(std::uint64_t bytes);
 // No GPU has as much, and no sum of some overflows.
 constexpr std::uint64_t kMostMemory = 16ULL << 40U;
 
-}  // namespace tranche
+}  // namespace tranche::os

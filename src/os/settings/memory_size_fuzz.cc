@@ -3,15 +3,15 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "config/memory_size.h"
+#include "os/settings/memory_size.h"
 
 // What is understood is in bounds, and reads the same when it is written again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto bytes = tranche::parse_memory_size(text);
+  const auto bytes = tranche::os::parse_memory_size(text);
   if (!bytes) return 0;
-  if (*bytes == 0 || *bytes > tranche::kMostMemory) std::abort();
-  const auto again = tranche::parse_memory_size(tranche::memory_size_text(*bytes));
+  if (*bytes == 0 || *bytes > tranche::os::kMostMemory) std::abort();
+  const auto again = tranche::os::parse_memory_size(tranche::os::memory_size_text(*bytes));
   if (!again || *again != *bytes) std::abort();
   return 0;
 }

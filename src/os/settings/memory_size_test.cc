@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/memory_size.h"
+#include "os/settings/memory_size.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using ::testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST(MemorySizeText, IsReadAsTheSameSize) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::os

@@ -3,10 +3,10 @@
 #include <array>
 
 #include "base/text.h"
-#include "config/document.h"
-#include "config/values.h"
+#include "os/settings/document.h"
+#include "os/settings/values.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 constexpr std::array<std::string_view, 11> kTrue = {"y",    "Y",    "yes", "Yes", "YES", "true",
@@ -96,6 +96,17 @@ const ConfigNode* given_item(const ConfigNode& map, std::string_view key) {
   return item == nullptr || item->kind == NodeKind::kNull ? nullptr : item;
 }
 
+FoundNode find_path(const ConfigNode& root, std::string_view path) {
+  FoundNode found{&root, root.line};
+  for (const std::string& name : split(path, '.')) {
+    const ConfigNode& map = *found.value;
+    const ConfigNode* item = map.kind == NodeKind::kMap ? find_item(map, name) : nullptr;
+    if (item == nullptr || item->kind == NodeKind::kNull) return {};
+    found = {item, map.keys[static_cast<std::size_t>(item - map.items.data())].line};
+  }
+  return found;
+}
+
 bool is_text(const ConfigNode& node) {
   return node.kind == NodeKind::kScalar && scalar_kind(node) == ScalarKind::kText;
 }
@@ -111,4 +122,4 @@ unsigned key_line(const ConfigNode& map, std::string_view key) {
   return found == map.keys.end() ? map.line : found->line;
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

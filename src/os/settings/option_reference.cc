@@ -3,11 +3,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "config/flag_table.h"
-#include "config/help.h"
-#include "config/schema.h"
+#include "os/settings/option_help.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 // A cell must not end its row.
@@ -36,68 +34,56 @@ std::string row(const std::vector<std::string>& cells) {
   return "| " + join(cells, " | ") + " |\n";
 }
 
-std::string fallback_of(const FlagSpec& flag) {
-  if (!flag.fallback_note.empty()) return cell(flag.fallback_note);
-  return code(flag.fallback);
+std::string fallback_of(const Option& flag) {
+  return flag.fallback_note.empty() ? code(flag.fallback) : cell(flag.fallback_note);
 }
 
-std::string flag_row(const FlagSpec& flag) {
+std::string flag_row(const Option& flag) {
   std::vector<std::string> names;
   if (!flag.name.empty()) names.push_back("--" + std::string(flag.name));
   for (const std::string_view alias : flag.aliases) {
     if (!alias.empty()) names.push_back("--" + std::string(alias));
   }
   std::string help = cell(flag.help);
-  if (!flag.allowed.empty()) help += " Allowed: " + codes(flag.allowed_words()) + ".";
-  return row({codes(names),
-              codes({std::string(flag.environment[0]), std::string(flag.environment[1])}),
-              code(flag.key), fallback_of(flag), help});
-}
-
-std::string flag_tables() {
-  std::string text;
-  const FlagSpec* previous = nullptr;
-  for (const FlagSpec& flag : flag_table()) {
-    if (previous == nullptr || previous->group != flag.group) {
-      text += "\n### " + std::string(group_title(flag.group)) + "\n\n" +
-              row({"Flag", "Environment", "Key in the file", "Default", "Meaning"}) +
-              row({"---", "---", "---", "---", "---"});
-    }
-    text += flag_row(flag);
-    previous = &flag;
-  }
-  return text;
-}
-
-std::string key_table(const Schema& schema) {
-  std::string text =
-      row({"Key", "Takes", "Default", "Meaning"}) + row({"---", "---", "---", "---"});
-  for (const KeySpec& key : schema.keys()) {
-    if (key.owner != KeyOwner::kOurs || key.flag != nullptr) continue;
-    text +=
-        row({code(key.path), std::string(expected(key.kind)), cell(key.fallback), cell(key.help)});
-  }
-  return text;
-}
-
-std::string foreign_table(const Schema& schema) {
-  std::string text = row({"Key", "Takes"}) + row({"---", "---"});
-  for (const KeySpec& key : schema.keys()) {
-    if (key.owner == KeyOwner::kOurs) continue;
-    text += row({code(key.path), std::string(expected(key.kind))});
-  }
-  return text;
+  const std::vector<std::string> allowed = flag.allowed_words();
+  if (!allowed.empty()) help += " Allowed: " + codes(allowed) + ".";
+  return row({codes(names), codes(flag.variables()), code(flag.key), fallback_of(flag), help});
 }
 
 }  // namespace
 
-std::string reference_markdown() {
-  const Schema schema;
-  return "## Flags and variables\n" + flag_tables() + "\n## Keys that only the file has\n\n" +
-         key_table(schema) + "\n## Keys of NVIDIA's other programs\n\n" +
-         "They are checked for their form, reported in the log as not ours, and have no "
-         "effect.\n\n" +
-         foreign_table(schema);
+std::string options_reference(OptionTable table) {
+  std::string text;
+  std::string_view group;
+  for (const Option& option : table) {
+    if (option.group != group) {
+      text += "\n### " + std::string(option.group) + "\n\n" +
+              row({"Flag", "Environment", "Key in the file", "Default", "Meaning"}) +
+              row({"---", "---", "---", "---", "---"});
+    }
+    group = option.group;
+    text += flag_row(option);
+  }
+  return text;
 }
 
-}  // namespace tranche
+std::string keys_reference(const Schema& schema) {
+  std::string text =
+      row({"Key", "Takes", "Default", "Meaning"}) + row({"---", "---", "---", "---"});
+  for (const KeySpec& key : schema.keys()) {
+    if (!key.is_ours() || key.flag != nullptr) continue;
+    text += row({code(key.path), std::string(expected(key)), cell(key.fallback), cell(key.help)});
+  }
+  return text;
+}
+
+std::string foreign_keys_reference(const Schema& schema) {
+  std::string text = row({"Key", "Takes"}) + row({"---", "---"});
+  for (const KeySpec& key : schema.keys()) {
+    if (key.is_ours()) continue;
+    text += row({code(key.path), std::string(expected(key))});
+  }
+  return text;
+}
+
+}  // namespace tranche::os

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tranche {
+namespace tranche::os {
 
 // From the weakest to the strongest.
 enum class OriginKind { kDefault, kFile, kEnvironment, kFlag };
@@ -19,4 +19,4 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::os

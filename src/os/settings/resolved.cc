@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/resolved.h"
+#include "os/settings/resolved.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 template <typename T>
@@ -56,4 +56,4 @@ std::string where(const Setting& setting) {
   return std::string(setting.flag->title());
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

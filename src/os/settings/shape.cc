@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/shape.h"
+#include "os/settings/shape.h"
 
 #include <algorithm>
 #include <map>
@@ -7,10 +7,11 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "config/go_duration.h"
-#include "config/values.h"
+#include "os/settings/go_duration.h"
+#include "os/settings/values.h"
+#include "os/settings/yaml_advice.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 // A file of nothing but wrong keys should not become a log of thousands of
@@ -55,19 +56,58 @@ bool fits(KeyKind kind, const ConfigNode& node) {
              (node.kind == NodeKind::kList && std::ranges::all_of(node.items, text_or_integer));
     case KeyKind::kNumberList:
       return node.kind == NodeKind::kList && std::ranges::all_of(node.items, is_integer);
-    case KeyKind::kDevices: return true;  // judged by the reader
+    case KeyKind::kOwn: return true;  // checked by the program
   }
   return false;
 }
 
+// "text (none, single or mixed)" where only these words are taken.
+std::string expectation(const KeySpec& spec) {
+  std::vector<std::string> words = spec.words();
+  std::string what(expected(spec));
+  if (words.empty()) return what;
+  const std::string last = words.back();
+  words.pop_back();
+  return what + " (" + join(words, ", ") + (words.empty() ? "" : " or ") + last + ")";
+}
+
 // What to do about a value of the wrong type.
-std::string advice(KeyKind kind, const ConfigNode& node) {
-  if (node.kind != NodeKind::kScalar) return "";
-  if (kind == KeyKind::kText && !is_text(node)) return " (put it in quotes)";
-  if ((kind == KeyKind::kBool || kind == KeyKind::kNumber) && node.quoted) {
-    return " (leave out the quotes)";
+std::string advice_for_scalar(const KeySpec& spec, const ConfigNode& node) {
+  const std::vector<std::string> words = spec.words();
+  const auto meant = [&](const std::string& word) {
+    return std::ranges::find(words, word) == words.end() ? "" : "; did you mean '" + word + "'?";
+  };
+  switch (spec.kind) {
+    case KeyKind::kText:
+      if (!words.empty() && is_bool(node)) return meant(scalar_truth(node) ? "auto" : "none");
+      if (!words.empty()) return meant("v" + node.text);
+      return is_text(node) ? "" : " (put it in quotes)";
+    case KeyKind::kBool:
+    case KeyKind::kNumber: return node.quoted ? " (leave out the quotes)" : "";
+    case KeyKind::kDuration: return is_integer(node) ? "; did you mean " + node.text + "s?" : "";
+    case KeyKind::kMemory:
+      return is_integer(node) ? " (give its unit: " + node.text + "MiB or " + node.text + "GiB)"
+                              : "";
+    case KeyKind::kTextList:
+    case KeyKind::kNumberList:
+      return words.empty() && is_integer(node)
+                 ? "; write [" + node.text + "] for a list of it alone"
+                 : "";
+    default: return "";
   }
-  return "";
+}
+
+std::string advice(const Schema& schema, const KeySpec& spec, const ConfigNode& node) {
+  if (spec.kind == KeyKind::kRows && node.kind == NodeKind::kMap) {
+    return " (begin each row with '- ')";
+  }
+  if (spec.kind == KeyKind::kSection) {
+    const std::string spaced =
+        node.kind == NodeKind::kScalar && !node.quoted ? with_space_behind_colon(node.text) : "";
+    if (!spaced.empty()) return "; a space is missing: write '" + brief(spaced) + "'";
+    return " (known here: " + join(schema.names_below(spec.path), ", ") + ")";
+  }
+  return node.kind == NodeKind::kScalar ? advice_for_scalar(spec, node) : "";
 }
 
 class ShapeCheck {
@@ -79,6 +119,9 @@ class ShapeCheck {
     for (std::size_t i = 0; i < section.keys.size(); ++i) {
       const NodeKey& key = section.keys[i];
       const auto [first, is_new] = seen.emplace(key.text, key.line);
+      // Extension keys, for anchors: what is below one has an effect only where an
+      // alias takes it.
+      if (place.path.empty() && key.text.starts_with("x-")) continue;
       const Place child = place.child(key.text);
       const KeySpec* spec = schema_.find(child.path);
       // A key with a dot or brackets in it must not pass for a path.
@@ -99,17 +142,16 @@ class ShapeCheck {
   }
 
   void check_value(const KeySpec& spec, const Place& place, const ConfigNode& node, unsigned line) {
-    if (spec.owner == KeyOwner::kOtherProgram && node.kind != NodeKind::kNull &&
-        spec.kind != KeyKind::kSection) {
+    if (!spec.is_ours() && node.kind != NodeKind::kNull && spec.kind != KeyKind::kSection) {
       problems_.remark(line, place.shown,
-                       "belongs to NVIDIA's gpu-feature-discovery: not ours, without effect here");
+                       "belongs to " + std::string(spec.owner) + ": not ours, without effect here");
     }
     // A key without a value counts as not given, as in NVIDIA's plugin.
     if (node.kind == NodeKind::kNull) return;
     if (!fits(spec.kind, node)) {
       complain(line, place.shown,
-               "expected " + std::string(expected(spec.kind)) + ", found " +
-                   culprit(spec.kind, node) + advice(spec.kind, node));
+               "expected " + expectation(spec) + ", found " + culprit(spec.kind, node) +
+                   advice(schema_, spec, node));
       return;
     }
     if (spec.kind == KeyKind::kSection) check_section(place, node);
@@ -145,6 +187,11 @@ class ShapeCheck {
     const std::vector<std::string> siblings = schema_.names_below(place.path);
     const auto same = std::ranges::find(siblings, lower(key), lower);
     if (same != siblings.end()) return what + "did you mean '" + *same + "'?";
+    for (const Synonym& synonym : schema_.synonyms()) {
+      if (synonym.section == place.path && synonym.written == key) {
+        return what + "here it is '" + std::string(synonym.meant) + "'";
+      }
+    }
     const std::vector<std::string> homes = paths_of(key);
     if (!homes.empty()) return "misplaced key '" + key + "'; it belongs at " + join(homes, " or ");
     if (const auto near = nearest(key, siblings)) return what + "did you mean '" + *near + "'?";
@@ -175,11 +222,17 @@ class ShapeCheck {
 void check_shape(const Schema& schema, const ConfigNode& root, FileProblems& problems) {
   if (root.kind == NodeKind::kNull) return;
   if (root.kind != NodeKind::kMap) {
+    const std::string spaced =
+        root.kind == NodeKind::kScalar ? with_space_behind_colon(root.text) : "";
+    std::vector<std::string> first = schema.names_below("");
+    first.resize(std::min<std::size_t>(first.size(), 2));
     problems.add(root.line, "",
-                 "expected a map with keys such as version and flags, found " + describe(root));
+                 "expected a map with keys such as " + join(first, " and ") + ", found " +
+                     describe(root) +
+                     (spaced.empty() ? "" : "; a space is missing: write '" + brief(spaced) + "'"));
     return;
   }
   ShapeCheck(schema, problems).check_section({}, root);
 }
 
-}  // namespace tranche
+}  // namespace tranche::os

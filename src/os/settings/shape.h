@@ -5,12 +5,12 @@
 // Pure.
 #pragma once
 
-#include "config/document.h"
-#include "config/file_problems.h"
-#include "config/schema.h"
+#include "os/settings/document.h"
+#include "os/settings/file_problems.h"
+#include "os/settings/schema.h"
 
-namespace tranche {
+namespace tranche::os {
 
 void check_shape(const Schema& schema, const ConfigNode& root, FileProblems& problems);
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/values.h"
+#include "os/settings/values.h"
 
 #include <algorithm>
 #include <array>
@@ -7,18 +7,15 @@
 #include <limits>
 
 #include "base/text.h"
-#include "config/go_duration.h"
-#include "config/utf8.h"
+#include "os/settings/go_duration.h"
 
-namespace tranche {
+namespace tranche::os {
 namespace {
 
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLeastInterval{100};
 constexpr milliseconds kMostInterval = std::chrono::hours(24);
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 Error refused(const std::string& why) { return {ErrorCode::kInvalidArgument, why}; }
 
@@ -46,7 +43,7 @@ Result<Value> read_duration(const std::string& word) {
   return Value(std::chrono::duration_cast<milliseconds>(*parsed));
 }
 
-Status check_allowed(const FlagSpec& flag, const std::string& word) {
+Status check_allowed(const Option& flag, const std::string& word) {
   const std::vector<std::string> allowed = flag.allowed_words();
   if (allowed.empty() || std::ranges::find(allowed, word) != allowed.end()) return Done{};
   const std::vector<std::string> understood = split(flag.refused, ',');
@@ -55,7 +52,7 @@ Status check_allowed(const FlagSpec& flag, const std::string& word) {
                  ")");
 }
 
-Result<Value> read_text(const FlagSpec& flag, const std::string& word) {
+Result<Value> read_text(const Option& flag, const std::string& word) {
   if (Status allowed = check_allowed(flag, word); !allowed) return allowed.error();
   if (flag.type == ValueType::kPath && !word.empty() && !word.starts_with('/')) {
     return refused("expected an absolute path, found '" + brief(word) + "'");
@@ -65,7 +62,7 @@ Result<Value> read_text(const FlagSpec& flag, const std::string& word) {
 
 bool is_numeral(const std::string& word) { return parse_number<std::int64_t>(word).has_value(); }
 
-Result<Value> read_list(const FlagSpec& flag, const std::vector<std::string>& words) {
+Result<Value> read_list(const Option& flag, const std::vector<std::string>& words) {
   std::vector<std::string> items;
   for (const std::string& word : words) {
     if (flag.type == ValueType::kNumberList && !is_numeral(word)) {
@@ -88,7 +85,7 @@ Result<Value> read_list(const FlagSpec& flag, const std::vector<std::string>& wo
 
 }  // namespace
 
-Result<Value> read_value(const FlagSpec& flag, const std::vector<std::string>& words) {
+Result<Value> read_value(const Option& flag, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (!is_plain_text(word)) {
       return refused("has a control character or is not valid UTF-8; write plain text");
@@ -104,14 +101,14 @@ Result<Value> read_value(const FlagSpec& flag, const std::vector<std::string>& w
   }
 }
 
-std::vector<std::string> words_in(const FlagSpec& flag, std::string_view text) {
+std::vector<std::string> words_in(const Option& flag, std::string_view text) {
   if (!flag.is_list()) return {std::string(text)};
   std::vector<std::string> words = split(text, ',');
   for (std::string& word : words) word = trim(word);
   return words;
 }
 
-Value default_value(const FlagSpec& flag) {
+Value default_value(const Option& flag) {
   if (flag.is_list() && flag.fallback.empty()) return std::vector<std::string>{};
   return *read_value(flag, words_in(flag, flag.fallback));
 }
@@ -137,21 +134,12 @@ std::optional<bool> parse_go_bool(std::string_view text) {
 
 std::string allowed_hint(std::string_view word, const std::vector<std::string>& allowed) {
   std::string hint = "allowed: " + join(allowed, ", ");
+  // Of word processors: “ ” ‘ ’ are three bytes each, the first two the same.
+  if (word.find("\xE2\x80") != std::string_view::npos) {
+    return hint + "; the quotes are typographic ones, write plain ones or none";
+  }
   if (const auto near = nearest(brief(word), allowed)) hint += "; did you mean '" + *near + "'?";
   return hint;
-}
-
-std::string printable(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t valid = valid_utf8_prefix(text);
-    for (const char c : text.substr(0, valid)) result += is_control(c) ? '?' : c;
-    text.remove_prefix(valid);
-    if (text.empty()) break;
-    result += '?';
-    text.remove_prefix(1);
-  }
-  return result;
 }
 
 std::string brief(std::string_view text) {
@@ -163,8 +151,6 @@ std::string brief(std::string_view text) {
   return printable(start.substr(0, kMost - valid < 4 ? valid : kMost)) + "...";
 }
 
-bool is_plain_text(std::string_view text) {
-  return std::ranges::none_of(text, is_control) && valid_utf8_prefix(text) == text.size();
-}
+bool is_plain_text(std::string_view text) { return plain_prefix(text) == text.size(); }
 
-}  // namespace tranche
+}  // namespace tranche::os

@@ -4,32 +4,25 @@
 // value, and back. Where the words came from plays no part here. Pure.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "base/result.h"
-#include "config/flag_table.h"
+#include "os/settings/option.h"
 
-namespace tranche {
-
-// Which of them a setting has follows from its row's type; both kinds of list
-// are texts, those of a number list are numerals.
-using Value =
-    std::variant<bool, unsigned, std::chrono::milliseconds, std::string, std::vector<std::string>>;
+namespace tranche::os {
 
 // What `words` mean for this setting: one word, or any number for a list. An
 // error says what is expected and what was found, not where.
-Result<Value> read_value(const FlagSpec& flag, const std::vector<std::string>& words);
+Result<Value> read_value(const Option& flag, const std::vector<std::string>& words);
 
 // The words in a text from the command line or the environment: the items of
 // a list are separated by commas.
-std::vector<std::string> words_in(const FlagSpec& flag, std::string_view text);
+std::vector<std::string> words_in(const Option& flag, std::string_view text);
 
-Value default_value(const FlagSpec& flag);
+Value default_value(const Option& flag);
 
 // As it would be written on the command line.
 std::string show(const Value& value);
@@ -44,10 +37,7 @@ std::string allowed_hint(std::string_view word, const std::vector<std::string>& 
 // logged, printed as YAML and JSON, and given to the file system.
 bool is_plain_text(std::string_view text);
 
-// `text` with a ? for each byte that is no plain text.
-std::string printable(std::string_view text);
-
-// The same, cut when it is long: for a message.
+// printable(), cut when it is long: for a message.
 std::string brief(std::string_view text);
 
-}  // namespace tranche
+}  // namespace tranche::os

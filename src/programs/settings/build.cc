@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/build.h"
+#include "programs/settings/build.h"
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 #include <utility>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "config/device_words.h"
-#include "config/mps_settings.h"
-#include "config/profile.h"
+#include "programs/settings/device_words.h"
+#include "programs/settings/mps_settings.h"
+#include "programs/settings/profile.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 constexpr std::string_view kDefaultContainerPath = "/usr/local/nvidia";
+constexpr std::string_view kDefaultVulkanPath = "/etc/vulkan/icd.d";
+// Google's name for it, so that theirs and ours wait for each other.
+constexpr std::string_view kLockName = "tpu-device-plugin.lock";
 // A unix address has 108 bytes, the last of them a NUL.
 constexpr std::size_t kMostSocketPath = 107;
 // glog's verbosity from which on we log what is meant for finding faults.
@@ -32,10 +36,11 @@ class Builder {
   Built build(const SharingSections& sharing) {
     complete_paths();
     place_socket();
+    complete_mps(from_);
+    from_.fill(built_.settings);
     build_agent();
     build_driver();
     build_mps();
-    build_nested();
     build_sharing(sharing);
     build_policies(sharing);
     build_grant();
@@ -67,10 +72,11 @@ class Builder {
     if (!from_.text("host-path").empty() && from_.text("container-path").empty()) {
       from_.replace("container-path", std::string(kDefaultContainerPath), "with --host-path");
     }
-  }
-
-  static bool is_given(const Setting& setting) {
-    return setting.origin.kind != OriginKind::kDefault;
+    if (!from_.text("host-vulkan-icd-path").empty() &&
+        from_.text("container-vulkan-icd-path").empty()) {
+      from_.replace("container-vulkan-icd-path", std::string(kDefaultVulkanPath),
+                    "with --host-vulkan-icd-path");
+    }
   }
 
   // The kubelet's socket by its path or by its folder, and what lies beside it.
@@ -80,9 +86,9 @@ class Builder {
     const std::string folder = from_.text("plugin-directory");
     if (const std::string in_folder = below(folder, "kubelet.sock");
         !folder.empty() && from_.text("kubelet-socket") != in_folder) {
-      if (!is_given(socket)) {
+      if (!socket.is_given()) {
         from_.replace("kubelet-socket", in_folder, "in --plugin-directory");
-      } else if (is_given(directory)) {
+      } else if (directory.is_given()) {
         complain("plugin-directory", "the kubelet's socket would be " + in_folder + ", but " +
                                          where(socket) + " names another; leave one of them out");
       }
@@ -96,7 +102,7 @@ class Builder {
     if (from_.text("nested-dir").empty()) {
       from_.replace("nested-dir", below(from_.text("state-dir"), "nested"), "in the state folder");
     }
-    if (!is_given(from_.at("kubelet-checkpoint"))) {
+    if (!from_.at("kubelet-checkpoint").is_given()) {
       from_.replace("kubelet-checkpoint", below(place, "kubelet_internal_checkpoint"),
                     "beside the kubelet socket");
     }
@@ -104,14 +110,9 @@ class Builder {
 
   void build_agent() {
     Settings& settings = built_.settings;
-    settings.fail_on_init_error = from_.truth("fail-on-init-error");
-    settings.config_file = from_.text("config-file");
-    settings.host_root = from_.text("host-root");
-    settings.state_dir = from_.text("state-dir");
-    settings.kubelet.socket = from_.text("kubelet-socket");
-    settings.kubelet.pod_resources_socket = from_.text("pod-resources-socket");
-    settings.kubelet.checkpoint = from_.text("kubelet-checkpoint");
-    settings.log_format = from_.text("log-format") == "json" ? LogFormat::kJson : LogFormat::kText;
+    if (from_.truth("enable-flock-wait")) {
+      settings.instance_lock = below(from_.text("plugin-directory"), kLockName);
+    }
     const auto* verbosity = std::get_if<unsigned>(&from_.at("v").value);
     settings.log_level =
         verbosity != nullptr && *verbosity >= kDebugVerbosity ? LogLevel::kDebug : LogLevel::kInfo;
@@ -122,8 +123,6 @@ class Builder {
   }
 
   void build_driver() {
-    built_.settings.driver.container_root = from_.text("driver-root-ctr-path");
-    built_.settings.driver.call_patience = from_.duration("driver-call-timeout");
     const std::string& discovery = from_.text("device-discovery-strategy");
     if (discovery == "tegra" || discovery == "wsl") {
       complain("device-discovery-strategy",
@@ -135,36 +134,20 @@ class Builder {
 
   void build_sharing(const SharingSections& sections) {
     SharingPolicy& policy = built_.settings.sharing;
-    const std::string& mig = from_.text("mig-strategy");
-    policy.mig = mig == "single"  ? MigStrategy::kSingle
-                 : mig == "mixed" ? MigStrategy::kMixed
-                                  : MigStrategy::kNone;
     if (from_.text("profile") == "nested-host") {
       policy.usual_dialect = Dialect::kNestedHost;
       policy.usual_exposure = profile_exposure(from_);
     }
-    policy.gpu_names = sections.gpu_names;
-    policy.mig_names = sections.mig_names;
+    policy.gpu_names = sections.gpu_names.rows;
+    policy.mig_names = sections.mig_names.rows;
     policy.replications = sections.replicated.rows;
     policy.replicas_use_mps = sections.replicated.kind == ReplicaKind::kMps;
     policy.fail_requests_greater_than_one = sections.replicated.fail_requests_greater_than_one;
     build_exclusions(policy);
-    policy.replica_placement = from_.text("shared-devices-allocation-policy") == "packed"
-                                   ? SharePlacement::kPacked
-                                   : SharePlacement::kDistributed;
-  }
-
-  void build_nested() {
-    NestedOptions& nested = built_.settings.nested;
-    nested.directory = from_.text("nested-dir");
-    nested.guest = from_.truth("nested-guest");
-    nested.host_grants = from_.text("host-grants");
-    nested.gpu_env = from_.text("gpu-env");
   }
 
   void build_mps() {
-    MpsSettings made = mps_settings(from_);
-    built_.settings.mps = std::move(made.options);
+    const MpsFindings made = build_mps_options(from_, built_.settings.mps);
     append(built_.notices, made.notices);
     append(built_.problems, made.problems);
   }
@@ -191,7 +174,7 @@ class Builder {
   // Flags that are accepted for the sake of manifests, but whose work is not done.
   void note_missed() {
     for (const Setting& setting : from_.all()) {
-      if (setting.flag->missed.empty() || !is_given(setting)) continue;
+      if (setting.flag->missed.empty() || !setting.is_given()) continue;
       const std::string value = show(setting.value);
       if (value.empty() || value == "false") continue;
       built_.notices.push_back(where(setting) +
@@ -218,15 +201,6 @@ class Builder {
                   .volume_mounts = lists("volume-mounts"),
                   .cdi_annotations = lists("cdi-annotations"),
                   .cdi_cri = lists("cdi-cri")};
-    grant.ids = from_.text("device-id-strategy") == "index" ? DeviceIdStrategy::kIndex
-                                                            : DeviceIdStrategy::kUuid;
-    grant.pass_device_specs = from_.truth("pass-device-specs");
-    grant.dev_root = from_.text("dev-root");
-    grant.cdi_annotation_prefix = from_.text("cdi-annotation-prefix");
-    grant.gds = from_.truth("gds-enabled");
-    grant.mofed = from_.truth("mofed-enabled");
-    grant.gdrcopy = from_.truth("gdrcopy-enabled");
-    grant.imex_required = from_.truth("imex-required");
     build_imex(grant);
     build_driver_mount(grant);
   }
@@ -243,36 +217,45 @@ class Builder {
   }
 
   void build_driver_mount(GrantOptions& grant) {
-    const std::string& host = from_.text("host-path");
-    const std::string& container = from_.text("container-path");
-    if (!host.empty()) {
-      grant.driver_mount = DriverMount{host, container};
-    } else if (!container.empty()) {
-      complain("container-path",
-               "is given without --host-path, the folder on the host that it is for; give both");
+    grant.driver_mount = mount_of("host-path", "container-path");
+    grant.vulkan_mount = mount_of("host-vulkan-icd-path", "container-vulkan-icd-path");
+  }
+
+  std::optional<DriverMount> mount_of(const std::string& host_flag,
+                                      const std::string& container_flag) {
+    const std::string& host = from_.text(host_flag);
+    const std::string& container = from_.text(container_flag);
+    if (!host.empty()) return DriverMount{host, container};
+    if (!container.empty()) {
+      complain(container_flag, "is given without --" + host_flag +
+                                   ", the folder on the host that it is for; give both");
     }
+    return std::nullopt;
   }
 
   void build_cdi() {
     CdiOptions& cdi = built_.settings.cdi;
-    cdi.directory = from_.text("cdi-dir");
-    cdi.driver_root = from_.text("driver-root");
-    cdi.container_driver_root = from_.text("driver-root-ctr-path");
-    cdi.dev_root = from_.text("dev-root");
-    cdi.hook_path = from_.text("nvidia-cdi-hook-path");
-    cdi.feature_flags = from_.list("cdi-feature-flags");
-    cdi.disabled_hooks = from_.list("cdi-disable-hooks");
+    if (const std::string& version = from_.text("cdi-toolkit-version"); version != "auto") {
+      cdi.toolkit = parse_toolkit_version(version);
+      if (!cdi.toolkit) complain("cdi-toolkit-version", "neither auto nor a version as 1.18.2");
+    }
   }
 
   void build_health() {
     HealthOptions& health = built_.settings.health;
-    health.interval = from_.duration("health-check-interval");
-    const Result<XidPolicy> policy = parse_xid_policy(from_.text("DP_DISABLE_HEALTHCHECKS"),
-                                                      from_.text("DP_ENABLE_HEALTHCHECKS"));
-    if (policy) {
-      health.xids = *policy;
-    } else {
-      built_.problems.push_back(policy.error().message);
+    const Setting& google = from_.at("XID_CONFIG");
+    const bool is_google = from_.text("profile") == "gcp";
+    const ParsedXids parsed =
+        parse_xid_policy({.disable = from_.text("DP_DISABLE_HEALTHCHECKS"),
+                          .enable = from_.text("DP_ENABLE_HEALTHCHECKS"),
+                          .google_critical = is_google ? from_.text("XID_CONFIG") : std::string()});
+    health.xids = parsed.policy;
+    append(built_.warnings, parsed.warnings);
+    if (!is_google && !from_.text("XID_CONFIG").empty()) {
+      built_.notices.push_back(
+          where(google) +
+          ": without effect: a variable of Google's plugin, for --profile=gcp; "
+          "DP_ENABLE_HEALTHCHECKS does the same");
     }
   }
 
@@ -286,4 +269,4 @@ Built build_settings(Resolved& resolved, const SharingSections& sharing) {
   return Builder(resolved).build(sharing);
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

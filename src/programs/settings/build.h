@@ -8,17 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "config/origin.h"
-#include "config/resolved.h"
-#include "config/settings.h"
-#include "config/sharing_reader.h"
+#include "core/settings/settings.h"
+#include "os/settings/origin.h"
+#include "os/settings/resolved.h"
+#include "programs/settings/sharing_reader.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 struct Built {
   Settings settings;
   std::optional<Origin> profile_origin;  // of the policy that the profile made, if it did
   std::vector<std::string> notices;
+  std::vector<std::string> warnings;
   std::vector<std::string> problems;  // when there is one, nothing else counts
 };
 
@@ -26,4 +27,4 @@ struct Built {
 // it tells what is in effect.
 Built build_settings(Resolved& resolved, const SharingSections& sharing);
 
-}  // namespace tranche
+}  // namespace tranche::programs

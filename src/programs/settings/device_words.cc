@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/device_words.h"
+#include "programs/settings/device_words.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "config/values.h"
+#include "os/settings/values.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 bool is_hex(std::string_view text) {
@@ -105,4 +105,4 @@ Result<Exclusion> parse_exclusion(std::string_view text) {
 
 std::string to_text(const Exclusion& exclusion) { return std::visit(Texts{}, exclusion); }
 
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "sharing/policy.h"
+#include "core/sharing/policy.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 // An item of a `devices` list: "0", "0:1", GPU-<uuid>, MIG-<uuid> or the older
 // MIG-GPU-<uuid>/<gpu instance>/<compute instance>. Hexadecimal digits are
@@ -22,4 +22,4 @@ std::string to_text(const DeviceRef& device);
 Result<Exclusion> parse_exclusion(std::string_view text);
 std::string to_text(const Exclusion& exclusion);
 
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/device_words.h"
+#include "programs/settings/device_words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -95,4 +95,4 @@ TEST(Exclusion, IsReadBackFromWhatIsWritten) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/effective.h"
+#include "os/settings/effective.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,17 +8,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
-#include "config/testing/loading.h"
-#include "config/testing/round_trip.h"
+#include "os/files.h"
+#include "programs/settings/testing/loading.h"
+#include "programs/settings/testing/round_trip.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using namespace tranche::testing;
+using namespace tranche::programs::testing;
 
 constexpr const char* kFull =
     "version: v1\n"
@@ -143,4 +143,4 @@ TEST(Corpus, RoundTripsOrIsRefused) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

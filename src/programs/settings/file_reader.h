@@ -5,30 +5,23 @@
 // all its problems told at once. Pure.
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "config/document.h"
-#include "config/origin.h"
-#include "config/sharing_reader.h"
-#include "config/values.h"
+#include "os/settings/document.h"
+#include "os/settings/resolve.h"
+#include "programs/settings/sharing_reader.h"
 
-namespace tranche {
-
-struct FileValue {
-  Value value;
-  Origin origin;
-};
+namespace tranche::programs {
 
 struct FileContent {
-  std::map<std::string_view, FileValue> values;  // by FlagSpec::key
+  FileValues values;
   SharingSections sharing;
   std::vector<std::string> notices;   // worth a line in the log
+  std::vector<std::string> warnings;  // most likely not what was meant
   std::vector<std::string> problems;  // when there is one, nothing else counts
 };
 
 FileContent read_config(const ConfigText& file);
 
-}  // namespace tranche
+}  // namespace tranche::programs

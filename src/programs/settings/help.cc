@@ -1,110 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/help.h"
+#include "programs/settings/help.h"
 
 #include <array>
-#include <cstddef>
-#include <vector>
 
-#include "base/text.h"
-#include "config/flag_table.h"
+#include "os/settings/option_help.h"
+#include "programs/settings/file_schema.h"
+#include "programs/settings/flag_table.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
-
-constexpr std::size_t kWidth = 100;
 
 struct Command {
   std::string_view name;
   std::string_view help;
+  std::string_view usage = {};  // what follows the command's name
 };
 constexpr std::array kCommands = {
     Command{"devices",
-            "Show this node's GPUs, their health, and the resources they would be offered "
-            "as, from the running agent or else from the driver. -o json for programs. Needs no "
-            "kubelet."},
+            "Show this node's GPUs, their health and what clears a fault, the resources they are "
+            "offered as, and the pods that hold them; from the running agent, or else from the "
+            "driver, the state folder and the kubelet. --gpu X shows one GPU, named by index, "
+            "uuid or its beginning, or PCI address. -o json for programs; -o pods prints the pods "
+            "alone, a namespace and a "
+            "name a line.",
+            "[--gpu GPU] [-o table|json|pods]"},
     Command{"check-config",
             "Check flags, environment and file as the agent would, and print the "
-            "effective configuration: each value with where it came from."},
+            "effective configuration: each value with where it came from.",
+            "[-o table|json]"},
     Command{"capture",
             "Describe this node's GPUs in a file that the simulated driver can replay; for "
-            "bug reports and tests. With --anonymous, without serial numbers and the like."},
+            "bug reports and tests. With --anonymous, without serial numbers and the like.",
+            "[--anonymous]"},
     Command{"release",
-            "Ask the running agent to let go of the driver, for a driver update or a GPU "
-            "reset. GPUs named by index, uuid or PCI address are unhealthy until 'resume', the "
-            "others stay offered; with none named, all are unhealthy."},
-    Command{"resume", "Ask it to take the driver up again."},
+            "Ask the running agent to close the driver, for a driver update or a GPU reset; wait "
+            "until it is closed, and name the pods on the GPUs. GPUs named by index, uuid or PCI "
+            "address are unhealthy until 'resume', also over a restart of the agent; the others "
+            "stay offered. With none named, all are unhealthy.",
+            "[GPU...]"},
+    Command{"resume", "Ask it to reopen the driver, and show how the released GPUs are."},
     Command{"numbers",
             "Show the number of each GPU, its PCI address and the driver's index. Indexes in the "
             "configuration are these numbers. -o json for programs. 'numbers forget 3 5' or "
             "'numbers forget all' removes numbers; the agent then numbers these GPUs again by the "
-            "driver's index, so check excludeDevices and devices lists afterwards."},
+            "driver's index, so check excludeDevices and devices lists afterwards.",
+            "[forget NUMBER...|all] [-o table|json]"},
     Command{"version", "Print the version."},
 };
-
-// `text` in lines of at most kWidth columns, each behind `indent` spaces.
-std::string wrap(std::string_view text, std::size_t indent) {
-  std::string wrapped;
-  std::string line(indent, ' ');
-  for (const std::string& word : split(text, ' ')) {
-    const bool first = line.size() == indent;
-    if (!first && line.size() + 1 + word.size() > kWidth) {
-      wrapped += line + "\n";
-      line.assign(indent, ' ');
-    }
-    if (line.size() > indent) line += ' ';
-    line += word;
-  }
-  return wrapped + line + "\n";
-}
-
-std::string value_word(const FlagSpec& flag) {
-  switch (flag.type) {
-    case ValueType::kBool: return "";
-    case ValueType::kNumber: return " N";
-    case ValueType::kDuration: return " DURATION";
-    case ValueType::kChoice: return " " + join(flag.allowed_words(), "|");
-    case ValueType::kPath: return " PATH";
-    case ValueType::kTextList: return " LIST";
-    case ValueType::kNumberList: return " NUMBERS";
-    case ValueType::kText: break;
-  }
-  return flag.name == "config-file" ? " FILE" : " TEXT";
-}
-
-std::string flag_line(const FlagSpec& flag) {
-  if (flag.name.empty()) return "  " + std::string(flag.environment[0]) + "  (environment only)\n";
-  std::string names = "--" + std::string(flag.name);
-  for (const std::string_view alias : flag.aliases) {
-    if (!alias.empty()) names += ", --" + std::string(alias);
-  }
-  return "  " + names + value_word(flag) + "\n";
-}
-
-// "Default 5s. Environment HEALTH_CHECK_INTERVAL, file tranche.healthCheckInterval."
-std::string sources_of(const FlagSpec& flag) {
-  std::vector<std::string> sources;
-  if (!flag.name.empty() && !flag.environment[0].empty()) {
-    std::string names(flag.environment[0]);
-    if (!flag.environment[1].empty()) names += " or " + std::string(flag.environment[1]);
-    sources.push_back("environment " + names);
-  }
-  if (!flag.key.empty()) sources.push_back("file " + std::string(flag.key));
-  std::string text;
-  const std::string_view fallback = flag.fallback_note.empty() ? flag.fallback : flag.fallback_note;
-  if (!fallback.empty()) text += "default " + std::string(fallback);
-  if (!sources.empty()) text += (text.empty() ? "" : "; ") + join(sources, ", ");
-  return text.empty() ? "" : "[" + text + "]";
-}
-
-std::string describe_flag(const FlagSpec& flag) {
-  std::string text(flag.help);
-  if (flag.type == ValueType::kTextList && !flag.allowed.empty()) {
-    text += " Of: " + join(flag.allowed_words(), ", ") + ".";
-  }
-  std::string described = flag_line(flag) + wrap(text, 6);
-  if (const std::string sources = sources_of(flag); !sources.empty()) described += wrap(sources, 6);
-  return described;
-}
 
 std::string introduction(const std::string& program) {
   return "Usage:\n  " + program + " [flags]\n  " + program + " COMMAND [flags]\n\n" +
@@ -153,15 +95,35 @@ std::string help_text(std::string_view program) {
     text += "  " + std::string(command.name) + "\n" + wrap(command.help, 6);
   }
   text += "\n" + examples(name);
-  const FlagSpec* previous = nullptr;
-  for (const FlagSpec& flag : flag_table()) {
-    if (previous == nullptr || previous->group != flag.group) {
-      text += "\n" + std::string(group_title(flag.group)) + ":\n";
-    }
-    text += describe_flag(flag);
-    previous = &flag;
-  }
-  return text + "\nHelp:\n  --help, -h\n      Print this.\n  --version\n      Print the version.\n";
+  return text + options_help(flag_table()) +
+         "\nHelp:\n  --help, -h\n      Print this.\n  --version\n      Print the version.\n";
 }
 
-}  // namespace tranche
+std::string command_help(std::string_view program, std::string_view command) {
+  const std::string name(program);
+  std::string text;
+  for (const Command& candidate : kCommands) {
+    if (candidate.name != command) continue;
+    text = "Usage:\n  " + name + " " + std::string(command) +
+           (candidate.usage.empty() ? "" : " " + std::string(candidate.usage)) + " [flags]\n\n" +
+           wrap(candidate.help, 0) + "\n";
+  }
+  return text +
+         wrap(
+             "It takes the agent's flags too; give those that the agent has, such as "
+             "--config-file and --state-dir.",
+             0) +
+         "'" + name + " --help' has every flag.\n";
+}
+
+std::string reference_markdown() {
+  const Schema& schema = file_schema();
+  return "## Flags and variables\n" + options_reference(flag_table()) +
+         "\n## Keys that only the file has\n\n" + keys_reference(schema) +
+         "\n## Keys of NVIDIA's other programs\n\n" +
+         "They are checked for their form, reported in the log as not ours, and have no "
+         "effect.\n\n" +
+         foreign_keys_reference(schema);
+}
+
+}  // namespace tranche::programs

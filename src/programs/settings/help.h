@@ -7,12 +7,15 @@
 #include <string>
 #include <string_view>
 
-namespace tranche {
+namespace tranche::programs {
 
 // Not wider than 100 columns.
 std::string help_text(std::string_view program);
 
+// Of one command: what it does and its own flags.
+std::string command_help(std::string_view program, std::string_view command);
+
 // The generated part of docs/configuration.md.
 std::string reference_markdown();
 
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/help.h"
+#include "programs/settings/help.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "base/files.h"
 #include "base/text.h"
-#include "config/flag_table.h"
-#include "config/schema.h"
-#include "config/testing/loading.h"
+#include "os/files.h"
+#include "programs/settings/file_schema.h"
+#include "programs/settings/flag_table.h"
+#include "programs/settings/testing/loading.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::HasSubstr;
-using namespace tranche::testing;
+using namespace tranche::programs::testing;
 
 constexpr std::string_view kBegin = "<!-- generated: begin -->\n";
 constexpr std::string_view kEnd = "<!-- generated: end -->\n";
@@ -24,14 +24,14 @@ constexpr const char* kDocument = TRANCHE_DOCS "/configuration.md";
 
 TEST(HelpText, NamesEveryFlagVariableAndCommand) {
   const std::string help = help_text("tranche-device-plugin");
-  for (const FlagSpec& flag : flag_table()) {
+  for (const Option& flag : flag_table()) {
     EXPECT_THAT(help, HasSubstr(std::string(flag.title())));
     EXPECT_THAT(help, HasSubstr(std::string(flag.key)));
     for (const std::string_view alias : flag.aliases) {
       EXPECT_THAT(help, HasSubstr(alias.empty() ? "" : "--" + std::string(alias)));
     }
-    for (const std::string_view variable : flag.environment) {
-      EXPECT_THAT(help, HasSubstr(std::string(variable)));
+    for (const std::string& variable : flag.variables()) {
+      EXPECT_THAT(help, HasSubstr(variable));
     }
   }
   for (const char* command :
@@ -39,6 +39,15 @@ TEST(HelpText, NamesEveryFlagVariableAndCommand) {
     EXPECT_THAT(help, HasSubstr(std::string("\n  ") + command + "\n"));
   }
   EXPECT_THAT(help, HasSubstr("tranche-device-plugin check-config"));
+}
+
+TEST(CommandHelp, IsTheCommandsOwnAndShort) {
+  const std::string help = command_help("tranche-device-plugin", "devices");
+  EXPECT_THAT(help,
+              HasSubstr("tranche-device-plugin devices [--gpu GPU] [-o table|json|pods] [flags]"));
+  EXPECT_THAT(help, HasSubstr("Show this node's GPUs"));
+  EXPECT_THAT(help, HasSubstr("'tranche-device-plugin --help' has every flag.\n"));
+  EXPECT_LT(split(help, '\n').size(), 20U);
 }
 
 TEST(HelpText, FitsInto100ColumnsWithoutTrailingSpace) {
@@ -50,10 +59,10 @@ TEST(HelpText, FitsInto100ColumnsWithoutTrailingSpace) {
 
 TEST(ReferenceMarkdown, NamesEveryKey) {
   const std::string reference = reference_markdown();
-  const Schema schema;
+  const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
     EXPECT_THAT(reference, HasSubstr("`" + std::string(key.path) + "`"));
-    EXPECT_EQ(key.owner == KeyOwner::kOurs, !key.help.empty()) << key.path;
+    EXPECT_EQ(key.is_ours(), !key.help.empty()) << key.path;
   }
 }
 
@@ -119,9 +128,9 @@ TEST(ConfigurationDocument, HasExamplesThatLoad) {
 TEST(ConfigurationDocument, ShowsEveryKeyInItsWholeExample) {
   const std::vector<std::string> whole = blocks(*read_file(kDocument), "```yaml example whole");
   ASSERT_EQ(whole.size(), 1U);
-  const Schema schema;
+  const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
-    if (key.owner != KeyOwner::kOurs) continue;
+    if (!key.is_ours()) continue;
     EXPECT_THAT(whole[0], HasSubstr(std::string(last_name(key.path)) + ":")) << key.path;
   }
 }
@@ -136,4 +145,4 @@ TEST(ConfigurationDocument, ShowsProblemsAsTheyAreTold) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -15,12 +15,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "config/document.h"
-#include "config/origin.h"
-#include "config/settings.h"
-#include "config/values.h"
+#include "core/settings/settings.h"
+#include "os/settings/document.h"
+#include "os/settings/effective.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 struct Sources {
   std::vector<std::string> arguments;  // without the program and the sub-command
@@ -29,21 +28,13 @@ struct Sources {
   std::string program;             // what it is called by: may choose the profile
 };
 
-// One setting: what it is now, and why.
-struct Provenance {
-  std::string setting;  // the flag's name, the variable's, or the section of the file
-  std::string key;      // in the file; empty: it cannot be set there
-  Value value;
-  Origin origin;
-
-  bool operator==(const Provenance&) const = default;
-};
-
 struct Loaded {
   Settings settings;
   std::vector<Provenance> provenance;    // every setting, in the order of the documentation
   std::vector<std::string> notices;      // not wrong, but worth a line in the log
+  std::vector<std::string> warnings;     // taken, but most likely not what was meant
   std::vector<std::string> positionals;  // when they are allowed
+  std::string file_text;                 // of the file, where there is one
   bool wants_help = false;               // then nothing else here counts
   bool wants_version = false;            // the same
 };
@@ -55,13 +46,22 @@ Result<Loaded> load_settings(const Sources& sources);
 // The same with the file's content given; without one, as if none were named.
 Result<Loaded> load_settings(const Sources& sources, const std::optional<ConfigText>& file);
 
+// The configuration file that the sources name; empty: none.
+std::string config_file_of(const Sources& sources);
+
+// Whether the file says nothing: it is empty, or has only comments.
+bool is_blank(const ConfigText& file);
+
 // The effective configuration in the file's own format, with a remark at each
 // value that says where it came from. Settings that the file cannot have
 // follow as comments. Loading it again gives the same Settings.
 std::string effective_yaml(const Loaded& loaded);
 
 // The same for programs: "configuration" in the file's format, "notInFile",
-// "origins" by setting, and "notices".
+// "origins" by setting, "notices" and "warnings".
 std::string effective_json(const Loaded& loaded);
 
-}  // namespace tranche
+// Each value by its key, for the log's list of changes.
+EffectiveValues effective_values(const Loaded& loaded);
+
+}  // namespace tranche::programs

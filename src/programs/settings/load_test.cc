@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/load.h"
+#include "programs/settings/load.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "base/testing/temp_dir.h"
 #include "base/text.h"
-#include "config/testing/loading.h"
+#include "os/testing/temp_dir.h"
+#include "programs/settings/testing/loading.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::AllOf;
@@ -18,7 +18,25 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
-using namespace tranche::testing;
+using namespace tranche::programs::testing;
+
+TEST(LoadSettings, MountsTheVulkanFolderOfTheHost) {
+  const auto both = load_flags({"-host-vulkan-icd-path=/a", "-container-vulkan-icd-path=/b"});
+  ASSERT_TRUE(both) << problem_of(both);
+  EXPECT_EQ(both->settings.grant.vulkan_mount, (DriverMount{"/a", "/b"}));
+  EXPECT_EQ(problem_of(load_flags({"-container-vulkan-icd-path=/b"})),
+            "-container-vulkan-icd-path=/b: is given without --host-vulkan-icd-path, the folder on "
+            "the host that it is for; give both");
+}
+
+TEST(LoadSettings, IgnoresAnXidThatIsNoNumberWithAWarning) {
+  const auto loaded = load_variables({{"DP_DISABLE_HEALTHCHECKS", "48,fourty-nine"}});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  EXPECT_FALSE(loaded->settings.health.xids.counts(48));
+  EXPECT_THAT(loaded->warnings,
+              ElementsAre("DP_DISABLE_HEALTHCHECKS: 'fourty-nine' is ignored: it is no XID, which "
+                          "is a number, nor 'all' nor 'xids'"));
+}
 
 TEST(LoadSettings, LetsTheLastOfRepeatedFlagsWin) {
   const auto loaded = load_flags({"--mig-strategy=single", "--mig-strategy", "mixed"});
@@ -279,4 +297,4 @@ TEST_F(ConfigFile, IsAnErrorWhenItCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/mps_settings.h"
+#include "programs/settings/mps_settings.h"
 
 #include <string_view>
 
-#include "config/sharing_words.h"
+#include "os/settings/memory_size.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 // Where CUDA looks for the pipes when it is not told, and so did the fork of
 // GPUShare that --mps comes from.
 constexpr std::string_view kUsualPipe = "/tmp/nvidia-mps";
 
-bool is_given(const Setting& setting) { return setting.origin.kind != OriginKind::kDefault; }
+}  // namespace
 
-// What was not said about the daemons, from what was.
-void complete(Resolved& from) {
-  if (is_given(from.at("mps-daemons"))) return;
+void complete_mps(Resolved& from) {
+  if (from.at("mps-daemons").is_given()) return;
   const bool has_root = !from.text("mps-root").empty();
   if (from.text("profile") == "gpushare" && from.truth("mps") && from.text("mps-pipe").empty() &&
       !has_root) {
@@ -29,21 +28,19 @@ void complete(Resolved& from) {
   }
 }
 
-}  // namespace
-
-MpsSettings mps_settings(Resolved& resolved) {
-  complete(resolved);
-  MpsSettings made;
-  MpsOptions& options = made.options;
+MpsFindings build_mps_options(const Resolved& resolved, MpsOptions& options) {
+  MpsFindings made;
   const std::string& daemons = resolved.text("mps-daemons");
   const std::string& pipe = resolved.text("mps-pipe");
   const std::string& root = resolved.text("mps-root");
-  options.daemons = meaning_of(mps_daemons_words(), daemons).value_or(options.daemons);
-  options.directory = resolved.text("mps-dir");
-  options.shared_memory = resolved.truth("mps-shared-memory");
   const auto complain = [&](std::string_view title, const std::string& what) {
     made.problems.push_back(where(resolved.at(title)) + ": " + what);
   };
+  if (const auto size = parse_memory_size(resolved.text("mps-shared-memory-size"))) {
+    options.shared_memory_bytes = *size;
+  } else {
+    complain("mps-shared-memory-size", size.error().message);
+  }
   if (options.daemons == MpsDaemons::kOutside) {
     options.pipe = pipe;
     if (pipe.empty()) complain("mps-daemons", "needs the daemon's pipe directory; give --mps-pipe");
@@ -64,4 +61,4 @@ MpsSettings mps_settings(Resolved& resolved) {
   return made;
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/mps_settings.h"
+#include "programs/settings/mps_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/testing/loading.h"
+#include "programs/settings/testing/loading.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::AllOf;
@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
-using namespace tranche::testing;
+using namespace tranche::programs::testing;
 
 MpsOptions options_of(const std::vector<std::string>& arguments) {
   const auto loaded = load_flags(arguments);
@@ -127,4 +127,4 @@ TEST(SharingMps, IsHeldToTheSameRulesAsTimeSlicing) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -4,55 +4,59 @@
 // flag_table.cc includes it.
 #pragma once
 
-#include "config/flag_table.h"
+#include "core/settings/settings.h"
+#include "programs/settings/flag_table.h"
 
-namespace tranche {
+namespace tranche::programs {
 
-inline constexpr FlagSpec kNestedFlags[] = {
+inline constexpr Word<GpuEnvMount> kGpuEnvMounts[] = {{"read-only", GpuEnvMount::kReadOnly},
+                                                      {"pod", GpuEnvMount::kPod}};
+
+inline constexpr Option kNestedFlags[] = {
     {.name = "nested-exposure",
-     .environment = {"NESTED_EXPOSURE"},
      .key = "tranche.nested.exposure",
-     .type = ValueType::kChoice,
-     .group = FlagGroup::kNested,
+     .to = {choice<kExposures>},
      .fallback = "envvar",
-     .allowed = "envvar,all,granted",
      .complaint = "unknown exposure: ",
      .help = "With the profile nested-host: what a node pod sees of GPUs that it was not granted. "
              "envvar: NVIDIA_VISIBLE_DEVICES lists all GPUs of the node; device nodes, mounts and "
              "CDI names are those of the granted ones. all: these are of all GPUs, too. granted: "
              "nothing of the others."},
     {.name = "nested-dir",
-     .environment = {"NESTED_DIR"},
      .key = "tranche.nested.directory",
+     .to = {field<&Settings::nested, &NestedOptions::directory>},
      .type = ValueType::kPath,
-     .group = FlagGroup::kNested,
      .fallback_note = "<state folder>/nested",
      .help = "Folder for the files that are mounted into node pods; on disk, and the same path on "
              "the host."},
+    {.name = "nested-gpu-env",
+     .key = "tranche.nested.gpuEnvMount",
+     .to = {word_field<kGpuEnvMounts, &Settings::nested, &NestedOptions::gpu_env_mount>},
+     .fallback = "read-only",
+     .complaint = "unknown way to hand off /gpu.env: ",
+     .help = "What a node pod gets at /gpu.env. read-only: a file with the uuids of its GPUs, kept "
+             "current, that it may not write. pod: nothing; a script of the pod writes one from "
+             "NVIDIA_ALLOCATED_DEVICES, and it counts as the pod's own storage."},
     {.name = "nested-guest",
-     .environment = {"NESTED_GUEST"},
      .key = "tranche.nested.guest",
-     .type = ValueType::kBool,
-     .group = FlagGroup::kNested,
+     .to = {field<&Settings::nested, &NestedOptions::guest>},
      .fallback = "false",
      .fallback_note = "true with the profile nested-guest, else false",
      .help = "Whether this node is a pod of a host's node: only GPUs that the host granted are "
              "offered. For use with another profile than nested-guest."},
     {.name = "host-grants",
-     .environment = {"HOST_GRANTS"},
      .key = "tranche.nested.hostGrants",
+     .to = {field<&Settings::nested, &NestedOptions::host_grants>},
      .type = ValueType::kPath,
-     .group = FlagGroup::kNested,
      .fallback = "/gpu-grants",
      .help = "In a nested cluster: the folder in which the host says what it granted."},
     {.name = "gpu-env",
-     .environment = {"GPU_ENV"},
      .key = "tranche.nested.gpuEnv",
+     .to = {field<&Settings::nested, &NestedOptions::gpu_env>},
      .type = ValueType::kPath,
-     .group = FlagGroup::kNested,
      .fallback = "/gpu.env",
      .help = "In a nested cluster: the file with the uuids of the granted GPUs, read where there "
              "is nothing in --host-grants."},
 };
 
-}  // namespace tranche
+}  // namespace tranche::programs

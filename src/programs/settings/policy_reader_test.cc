@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/policy_reader.h"
+#include "programs/settings/policy_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/testing/loading.h"
-#include "config/testing/round_trip.h"
+#include "programs/settings/testing/loading.h"
+#include "programs/settings/testing/round_trip.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::AllOf;
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using namespace tranche::testing;
+using namespace tranche::programs::testing;
 
 constexpr std::uint64_t kMiB = 1U << 20U;
 constexpr std::uint64_t kGiB = 1U << 30U;
@@ -67,7 +67,7 @@ TEST(Policies, CutDevicesIntoReplicas) {
                                .distinct_gpus = true,
                                .one_share_only = true,
                                .dialect = Dialect::kDeepomatic,
-                               .demanded = Rung::kMpsExclusive}));
+                               .demanded = Enforcement::kMpsExclusive}));
 }
 
 TEST(Policies, CountMemoryInUnits) {
@@ -84,14 +84,14 @@ TEST(Policies, CountMemoryInUnits) {
                                .placement = SharePlacement::kSpread,
                                .shown = ShownSize::kLargestBlock,
                                .dialect = Dialect::kGpushare,
-                               .demanded = Rung::kDriver}));
+                               .demanded = Enforcement::kDriver}));
 }
 
 TEST(Policies, DemandARungOrTakeWhatThereIs) {
   const std::string row = "resource: a, share: replicas, replicas: 2, enforcement: ";
   EXPECT_EQ(policy_of(row + "auto").terms.demanded, std::nullopt);
-  EXPECT_EQ(policy_of(row + "none").terms.demanded, Rung::kNone);
-  EXPECT_EQ(policy_of(row + "mps").terms.demanded, Rung::kMps);
+  EXPECT_EQ(policy_of(row + "none").terms.demanded, Enforcement::kNone);
+  EXPECT_EQ(policy_of(row + "mps").terms.demanded, Enforcement::kMps);
 }
 
 TEST(Policies, NameWhatARowLacks) {
@@ -149,6 +149,17 @@ TEST(Policies, NameTheNearestWord) {
               HasSubstr("unknown offer: all (allowed: sum, largest-block"));
   EXPECT_THAT(problem_with("resource: a, share: memory, unt: GiB"),
               HasSubstr("unknown key 'unt'; did you mean 'unit'?"));
+}
+
+TEST(Policies, HaveEveryValueCheckedAlsoWhereTheShareIsNotKnown) {
+  EXPECT_THAT(problem_with("resource: a, share: replcas, replicas: 0, memory: 4GB, unit: gib, "
+                           "offer: all"),
+              AllOf(HasSubstr("policies[0].share: unknown share: replcas"),
+                    HasSubstr("policies[0].replicas: number of replicas must be >= 1"),
+                    HasSubstr("policies[0].memory: expected a size with its unit"),
+                    HasSubstr("policies[0].unit: "), HasSubstr("unknown offer: all"),
+                    Not(HasSubstr("belongs to share"))));
+  EXPECT_THAT(problem_with("resource: a, share: replcas"), Not(HasSubstr("no replicas")));
 }
 
 TEST(Policies, RefuseNumbersOutOfBounds) {
@@ -249,4 +260,4 @@ TEST(Policies, LoadAgainAsTheSame) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/profile.h"
+#include "programs/settings/profile.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/text.h"
-#include "config/memory_size.h"
-#include "config/row_fields.h"
-#include "config/sharing_words.h"
+#include "os/settings/memory_size.h"
+#include "programs/settings/row_keys.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 struct Program {
@@ -38,6 +37,7 @@ constexpr std::array kDefaults = {
     Default{"deepomatic", "pass-device-specs", "true", true},
     Default{"gcp", "fail-on-init-error", "false", false},
     Default{"gcp", "host-path", "/home/kubernetes/bin/nvidia", false},
+    Default{"gcp", "host-vulkan-icd-path", "/home/kubernetes/bin/nvidia/vulkan/icd.d", false},
     Default{"gcp", "plugin-directory", "/device-plugin", false},
     Default{"gcp", "pass-device-specs", "true", false},
     Default{"gpushare", "fail-on-init-error", "false", false},
@@ -57,7 +57,11 @@ bool is_like_nvidia(std::string_view profile) {
   return std::ranges::find(kLikeNvidia, profile) != kLikeNvidia.end();
 }
 
-bool is_given(const Setting& setting) { return setting.origin.kind != OriginKind::kDefault; }
+// Whether the factor comes from the variable of Deepomatic's second plugin.
+bool is_of_second_plugin(const Setting& factor) {
+  return factor.origin.kind == OriginKind::kEnvironment &&
+         factor.origin.text == "DP_NUMBER_CONTAINERS_PER_GPU";
+}
 
 class Offerer {
  public:
@@ -77,7 +81,7 @@ class Offerer {
 
  private:
   void make() {
-    if (profile_ == "deepomatic" || (is_like_nvidia(profile_) && is_given(factor_))) {
+    if (profile_ == "deepomatic" || (is_like_nvidia(profile_) && factor_.is_given())) {
       make_shared_gpus();
     }
     if (profile_ == "gcp") {
@@ -86,7 +90,7 @@ class Offerer {
     }
     if (profile_ == "gpushare") make_gpu_memory();
     const bool shares = made_.policy && made_.policy->terms.form != ShareForm::kWhole;
-    if (shares && wants_mps()) made_.policy->terms.demanded = Rung::kMps;
+    if (shares && wants_mps()) made_.policy->terms.demanded = Enforcement::kMps;
   }
 
   bool wants_mps() const { return from_.truth("mps") || !from_.text("mps-pipe").empty(); }
@@ -113,7 +117,7 @@ class Offerer {
       made_.policy->terms.dialect = Dialect::kNestedHost;
       made_.policy->terms.exposure = profile_exposure(from_);
     }
-    if (is_given(factor_)) made_.origin = factor_.origin;
+    if (factor_.is_given()) made_.origin = factor_.origin;
   }
 
   void make_gpu_memory() {
@@ -137,7 +141,7 @@ class Offerer {
     const std::string why = is_replaced ? "tranche.policies in the file says what is offered"
                                         : "the profile " + profile_ + " has no use for it";
     const auto note = [&](const Setting& setting, bool has_effect) {
-      if (!is_given(setting) || (has_effect && !is_replaced)) return;
+      if (!setting.is_given() || (has_effect && !is_replaced)) return;
       made_.notices.push_back(where(setting) + ": without effect: " + why);
     };
     note(factor_, profile_ == "deepomatic" || is_like_nvidia(profile_));
@@ -163,26 +167,28 @@ std::optional<std::string_view> profile_of_program(std::string_view program) {
   return found->profile;
 }
 
-std::optional<std::string_view> profile_default(std::string_view profile, std::string_view setting,
-                                                bool by_runtime) {
-  for (const Default& row : kDefaults) {
-    if (row.profile != profile || row.setting != setting) continue;
-    if (!row.without_runtime || !by_runtime) return row.value;
+void apply_profile(std::string_view program, Resolved& resolved) {
+  const auto called = profile_of_program(program);
+  if (called && !resolved.at("profile").is_given()) {
+    resolved.replace("profile", std::string(*called), "the program's name");
   }
-  return std::nullopt;
-}
-
-bool is_of_second_plugin(const Setting& factor) {
-  return factor.origin.kind == OriginKind::kEnvironment &&
-         factor.origin.text == "DP_NUMBER_CONTAINERS_PER_GPU";
+  const std::string profile = resolved.text("profile");
+  const bool by_runtime = is_of_second_plugin(resolved.at("gpu-duplication-factor"));
+  for (const Default& row : kDefaults) {
+    if (row.profile != profile || (row.without_runtime && by_runtime)) continue;
+    const Setting& setting = resolved.at(row.setting);
+    if (setting.is_given()) continue;
+    resolved.replace(row.setting, *read_value(*setting.flag, words_in(*setting.flag, row.value)),
+                     "profile " + profile);
+  }
 }
 
 Exposure profile_exposure(const Resolved& resolved) {
-  return meaning_of(exposure_words(), resolved.text("nested-exposure")).value_or(Exposure::kEnvvar);
+  return meaning_of(kExposures, resolved.text("nested-exposure")).value_or(Exposure::kEnvvar);
 }
 
 ProfileOffer profile_offer(const Resolved& resolved, bool is_replaced) {
   return Offerer(resolved).offer(is_replaced);
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

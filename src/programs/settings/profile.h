@@ -10,23 +10,18 @@
 #include <string_view>
 #include <vector>
 
-#include "config/resolved.h"
-#include "sharing/policy.h"
+#include "core/sharing/policy.h"
+#include "os/settings/resolved.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 // The profile of the system that has a program of this name; the path before
 // it plays no part. Empty: of none.
 std::optional<std::string_view> profile_of_program(std::string_view program);
 
-// The default that a profile has for a setting, where it is not the table's.
-// `by_runtime`: containers get their GPUs from NVIDIA's runtime, as with
-// Deepomatic's second plugin.
-std::optional<std::string_view> profile_default(std::string_view profile, std::string_view setting,
-                                                bool by_runtime);
-
-// Whether the factor comes from the variable of Deepomatic's second plugin.
-bool is_of_second_plugin(const Setting& factor);
+// Puts the profile's defaults in the place of the table's. `program` is what this one is
+// called by, which chooses the profile where none is given.
+void apply_profile(std::string_view program, Resolved& resolved);
 
 // Of the node pods that the profile nested-host serves.
 Exposure profile_exposure(const Resolved& resolved);
@@ -42,4 +37,4 @@ struct ProfileOffer {
 // they have no effect; `is_replaced`: because the file has policies of its own.
 ProfileOffer profile_offer(const Resolved& resolved, bool is_replaced);
 
-}  // namespace tranche
+}  // namespace tranche::programs

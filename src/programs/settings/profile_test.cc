@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/profile.h"
+#include "programs/settings/profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/testing/loading.h"
-#include "config/testing/round_trip.h"
+#include "programs/settings/testing/loading.h"
+#include "programs/settings/testing/round_trip.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::AllOf;
@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
-using namespace tranche::testing;
+using namespace tranche::programs::testing;
 
 constexpr const char* kDeepomatic = "/usr/bin/deepomatic-shared-gpu-gcp-k8s-device-plugin";
 const DriverMount kGcpMount{"/home/kubernetes/bin/nvidia", "/usr/local/nvidia"};
@@ -135,6 +135,33 @@ TEST(GcpProfile, OffersWholeGpusWithoutNvidiasRuntime) {
   EXPECT_FALSE(loaded->settings.fail_on_init_error);
 }
 
+TEST(GcpProfile, TakesTheFlagsAndTheVariableOfGooglesPlugin) {
+  const char* program = "/usr/bin/nvidia-gpu-device-plugin";
+  const auto usual = load_as(program);
+  ASSERT_TRUE(usual) << problem_of(usual);
+  EXPECT_EQ(usual->settings.grant.vulkan_mount,
+            (DriverMount{"/home/kubernetes/bin/nvidia/vulkan/icd.d", "/etc/vulkan/icd.d"}));
+  EXPECT_EQ(usual->settings.instance_lock, "");
+  const auto loaded = load_as(program, {"-container-vulkan-icd-path=/icd", "-enable-flock-wait"},
+                              {{"XID_CONFIG", "61, 31"}, {"NODE_NAME", "n"}});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  EXPECT_EQ(loaded->settings.grant.vulkan_mount->container_path, "/icd");
+  EXPECT_EQ(loaded->settings.instance_lock, "/device-plugin/tpu-device-plugin.lock");
+  EXPECT_TRUE(loaded->settings.health.xids.counts(31));
+  EXPECT_THAT(loaded->notices, IsEmpty());
+  EXPECT_EQ(load_as(program, {"-host-vulkan-icd-path="})->settings.grant.vulkan_mount,
+            std::nullopt);
+}
+
+TEST(GcpProfile, HasGooglesXidsToItself) {
+  const auto loaded = load_variables({{"XID_CONFIG", "31"}});
+  ASSERT_TRUE(loaded) << problem_of(loaded);
+  EXPECT_FALSE(loaded->settings.health.xids.counts(31));
+  EXPECT_THAT(loaded->notices,
+              ElementsAre("XID_CONFIG: without effect: a variable of Google's plugin, for "
+                          "--profile=gcp; DP_ENABLE_HEALTHCHECKS does the same"));
+}
+
 TEST(GpushareProfile, CountsMemory) {
   const auto loaded =
       load_as("gpushare-device-plugin-v2", {"-logtostderr", "--v=5", "--memory-unit=GiB"},
@@ -162,7 +189,7 @@ TEST(GpushareProfile, TakesItsUnitFromTheFlag) {
 
 TEST(GpushareProfile, GoesThroughMpsWithThePipeAloneOrTheFlagAlone) {
   ResourcePolicy held = gpu_memory(1ULL << 30U);
-  held.terms.demanded = Rung::kMps;
+  held.terms.demanded = Enforcement::kMps;
   const auto by_pipe = load_flags({"--profile=gpushare", "--mps-pipe=/root/nvidia-mps"});
   ASSERT_TRUE(by_pipe) << problem_of(by_pipe);
   EXPECT_THAT(by_pipe->settings.sharing.policies, ElementsAre(held));
@@ -283,4 +310,4 @@ TEST(NestedGuest, GoesWithEveryOtherProfile) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/replication_reader.h"
+#include "programs/settings/replication_reader.h"
 
 #include <optional>
 #include <string>
 #include <variant>
 
-#include "config/row_fields.h"
-#include "config/row_overlap.h"
+#include "programs/settings/row_keys.h"
+#include "programs/settings/row_overlap.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 class ReplicationReader {
  public:
   ReplicationReader(ReplicaKind kind, FileProblems& problems)
-      : shown_(section_path(kind)), problems_(problems), fields_(problems) {
+      : shown_(section_path(kind)), problems_(problems) {
     section_.kind = kind;
     section_.fail_requests_greater_than_one = kind == ReplicaKind::kMps;
   }
@@ -40,52 +40,47 @@ class ReplicationReader {
  private:
   void read_rows(const ConfigNode& rows) {
     RowOverlap overlap;
-    for (std::size_t i = 0; i < rows.items.size(); ++i) {
-      const ConfigNode& row = rows.items[i];
-      if (row.kind != NodeKind::kMap) continue;
-      const std::string shown = row_name(shown_ + ".resources", i);
-      const auto replication = read_replication(row, shown);
-      if (!replication) continue;
-      if (const auto other =
-              overlap.add(replication->resource.text, replication->devices, row.line)) {
+    for_each_row(rows, shown_ + ".resources", [&](const ConfigNode& row, const std::string& shown) {
+      auto replication = read_replication(row, shown);
+      if (!replication) return;
+      const std::string& resource = replication->resource.text;
+      if (const auto other = overlap.add(resource, replication->devices, row.line)) {
         problems_.add(row.line, shown,
-                      "selects devices of " + replication->resource.text +
-                          " that the row on line " + std::to_string(*other) + " selects too");
+                      "selects devices of " + resource + " that the row on line " +
+                          std::to_string(*other) + " selects too");
       }
-      section_.rows.push_back(*replication);
-      section_.lines.push_back(row.line);
-    }
+      section_.add(*std::move(replication), row.line);
+    });
   }
 
   std::optional<Replication> read_replication(const ConfigNode& row, const std::string& shown) {
-    const ConfigNode* name = given_item(row, "name");
-    const ConfigNode* replicas = given_item(row, "replicas");
-    if (name == nullptr) problems_.add(row.line, shown, "no resource name specified");
-    if (replicas == nullptr) problems_.add(row.line, shown, "no replicas specified");
-    const auto count =
-        replicas == nullptr ? std::nullopt : fields_.read_replicas(*replicas, shown + ".replicas");
-    const auto resource =
-        name == nullptr ? std::nullopt : fields_.read_name(*name, shown + ".name");
-    const ConfigNode* selection = given_item(row, "devices");
-    const auto devices = fields_.read_devices(selection, shown + ".devices");
-    if (!count || !resource || !devices) return std::nullopt;
-    if (!std::holds_alternative<AllDevices>(*devices)) {
-      problems_.remark(selection->line, shown + ".devices", std::string(kHonoured));
+    Replication replication;
+    bool good = read_row(replication_keys(), row, shown, problems_, replication);
+    const auto need = [&](std::string_view key, const char* missing) {
+      if (given_item(row, key) != nullptr) return;
+      good = false;
+      // `resource` was reported with what it is here.
+      if (key == "name" && find_item(row, "resource") != nullptr) return;
+      problems_.add(row.line, shown, missing);
+    };
+    need("name", "no resource name specified");
+    need("replicas", "no replicas specified");
+    if (!good) return std::nullopt;
+    if (!std::holds_alternative<AllDevices>(replication.devices)) {
+      problems_.remark(given_item(row, "devices")->line, shown + ".devices",
+                       std::string(kHonoured));
     }
-    Replication replication{.resource = *resource, .devices = *devices, .replicas = *count};
-    if (!read_rename(row, shown, replication)) return std::nullopt;
+    if (!complete_rename(row, shown, replication)) return std::nullopt;
     return replication;
   }
 
-  // Whether the row's rename, given or by default, is good.
-  bool read_rename(const ConfigNode& row, const std::string& shown, Replication& replication) {
+  // Whether a rename by default is good.
+  bool complete_rename(const ConfigNode& row, const std::string& shown, Replication& replication) {
     const std::string usual = replication.resource.text + ".shared";
-    const ConfigNode* rename = given_item(row, "rename");
-    if (rename != nullptr) {
-      replication.rename = fields_.read_name(*rename, shown + ".rename");
-      if (!replication.rename) return false;
+    if (replication.rename) {
       if (replication.rename->text != usual) {
-        problems_.remark(rename->line, shown + ".rename", std::string(kHonoured));
+        problems_.remark(given_item(row, "rename")->line, shown + ".rename",
+                         std::string(kHonoured));
       }
       return true;
     }
@@ -101,7 +96,6 @@ class ReplicationReader {
 
   const std::string shown_;
   FileProblems& problems_;
-  RowFields fields_;
   ReplicatedSection section_;
   bool rename_by_default_ = false;
 };
@@ -123,9 +117,8 @@ ReplicatedSection read_replications(const ConfigNode& sharing, ReplicaKind kind,
   // A key without a value is no section of MPS, but an empty one of the other:
   // so it is in NVIDIA's plugin.
   const ConfigNode* node = is_mps ? given_item(sharing, key) : find_item(sharing, key);
-  if (node == nullptr) return {.kind = kind};
-  if (node->kind != NodeKind::kMap && node->kind != NodeKind::kNull) return {.kind = kind};
+  if (node == nullptr || (node->kind != NodeKind::kMap && node->kind != NodeKind::kNull)) return {};
   return ReplicationReader(kind, problems).read(*node, key_line(sharing, key));
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "config/document.h"
-#include "config/file_problems.h"
-#include "sharing/policy.h"
+#include "core/sharing/policy.h"
+#include "os/settings/document.h"
+#include "os/settings/file_problems.h"
+#include "os/settings/rows.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 enum class ReplicaKind { kTimeSlicing, kMps };
 
-struct ReplicatedSection {
+// Without rows: the section is not there, or has problems.
+struct ReplicatedSection : Rows<Replication> {
   ReplicaKind kind = ReplicaKind::kTimeSlicing;
-  std::vector<Replication> rows;  // empty: the section is not there, or has problems
-  std::vector<unsigned> lines;
   bool fail_requests_greater_than_one = false;
   unsigned fail_requests_line = 0;  // 0: not given
 };
@@ -33,4 +33,4 @@ std::string_view section_path(ReplicaKind kind);
 // The name that the kubelet gets to see.
 const ResourceName& offered_as(const Replication& row);
 
-}  // namespace tranche
+}  // namespace tranche::programs

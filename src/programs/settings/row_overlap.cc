@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/row_overlap.h"
+#include "programs/settings/row_overlap.h"
 
 #include <variant>
 
-#include "config/device_words.h"
+#include "programs/settings/device_words.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 std::optional<unsigned> RowOverlap::add(const std::string& kind, const DeviceSelection& devices,
                                         unsigned line) {
@@ -53,4 +53,4 @@ std::optional<unsigned> RowOverlap::add_list(Seen& seen, const std::vector<Devic
   return other;
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

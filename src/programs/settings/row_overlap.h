@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 
-#include "sharing/policy.h"
+#include "core/sharing/policy.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 class RowOverlap {
  public:
@@ -40,4 +40,4 @@ class RowOverlap {
   std::map<std::string, Seen> seen_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::programs

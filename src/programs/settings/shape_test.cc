@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every key of the file wrong in turn, in each way that a key can be wrong.
-#include "config/shape.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "config/testing/loading.h"
+#include "programs/settings/file_schema.h"
+#include "programs/settings/testing/loading.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::AllOf;
@@ -18,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-using namespace tranche::testing;
+using namespace tranche::programs::testing;
 
 // A file in which `path` holds `entries`, each "key: value" on a line of its
 // own, from line 2 on.
@@ -59,7 +58,7 @@ std::string wrong_value(KeyKind kind) {
     case KeyKind::kAnyDuration: return "soon";
     case KeyKind::kTextList: return "{a: b}";
     case KeyKind::kNumberList: return "[a]";
-    case KeyKind::kDevices: return "{a: b}";
+    case KeyKind::kOwn: return "{a: b}";
     case KeyKind::kMemory: return "5";
   }
   return "";
@@ -80,12 +79,12 @@ std::string some_value(KeyKind kind) {
 }
 
 TEST(EveryKey, IsNamedWhenItHasTheWrongType) {
-  const Schema schema;
+  const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
     const std::string name(last_name(key.path));
     const std::string file =
         file_with(std::string(parent_path(key.path)), {name + ": " + wrong_value(key.kind)});
-    const std::string expectation = "expected " + std::string(expected(key.kind));
+    const std::string expectation = "expected " + std::string(expected(key));
     EXPECT_THAT(problems_of(file),
                 Contains(AllOf(StartsWith("config.yaml:2: " + shown(std::string(key.path)) + ": "),
                                HasSubstr(expectation))))
@@ -94,7 +93,7 @@ TEST(EveryKey, IsNamedWhenItHasTheWrongType) {
 }
 
 TEST(EveryKey, IsSuggestedWhenItIsMisspelt) {
-  const Schema schema;
+  const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
     std::string misspelt(last_name(key.path));
     misspelt.insert(misspelt.size() / 2, "x");
@@ -109,7 +108,7 @@ TEST(EveryKey, IsSuggestedWhenItIsMisspelt) {
 }
 
 TEST(EveryKey, IsSuggestedWhenItsCaseIsWrong) {
-  const Schema schema;
+  const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
     const std::string name(last_name(key.path));
     if (lower(name) == name) continue;
@@ -120,7 +119,7 @@ TEST(EveryKey, IsSuggestedWhenItsCaseIsWrong) {
 }
 
 TEST(EveryKey, IsToldItsPlaceWhenItIsElsewhere) {
-  const Schema schema;
+  const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
     const std::string name(last_name(key.path));
     // The top of the file, unless the name means something there.
@@ -134,7 +133,7 @@ TEST(EveryKey, IsToldItsPlaceWhenItIsElsewhere) {
 }
 
 TEST(EveryKey, IsRefusedWhenItIsThereTwice) {
-  const Schema schema;
+  const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
     const std::string entry = std::string(last_name(key.path)) + ": " + some_value(key.kind);
     const std::string file = file_with(std::string(parent_path(key.path)), {entry, entry});
@@ -145,7 +144,7 @@ TEST(EveryKey, IsRefusedWhenItIsThereTwice) {
 }
 
 TEST(EveryKey, MayBeThereWithoutAValueUnlessItIsRequired) {
-  const Schema schema;
+  const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
     if (key.path.starts_with("sharing.timeSlicing") || key.path.starts_with("sharing.mps.") ||
         key.path.find("[]") != std::string::npos) {
@@ -239,4 +238,4 @@ TEST(Shape, ReadsYamlsOtherWordsForTrueAndFalse) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/sharing_reader.h"
+#include "programs/settings/sharing_reader.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "config/row_fields.h"
+#include "base/text.h"
+#include "programs/settings/row_keys.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 const ConfigNode* given_section(const ConfigNode& map, std::string_view key) {
@@ -18,47 +19,44 @@ const ConfigNode* given_section(const ConfigNode& map, std::string_view key) {
 
 class SharingReader {
  public:
-  explicit SharingReader(FileProblems& problems) : problems_(problems), fields_(problems) {}
+  explicit SharingReader(FileProblems& problems) : problems_(problems) {}
 
   SharingSections read(const ConfigNode& root) {
     if (const ConfigNode* resources = given_section(root, "resources")) {
-      read_names(*resources, "gpus", sections_.gpu_names, sections_.gpu_name_lines);
-      read_names(*resources, "mig", sections_.mig_names, sections_.mig_name_lines);
+      sections_.gpu_names = read_names(*resources, "gpus", gpu_name_keys());
+      sections_.mig_names = read_names(*resources, "mig", mig_name_keys());
     }
     if (const ConfigNode* sharing = given_section(root, "sharing")) read_sharing_section(*sharing);
     if (const ConfigNode* own = given_section(root, "tranche")) read_policy_section(*own);
+    warn_of_unknown_names();
     return std::move(sections_);
   }
 
  private:
-  void read_names(const ConfigNode& resources, const std::string& key, std::vector<NameRule>& rules,
-                  std::vector<unsigned>& lines) {
-    const ConfigNode* rows = given_item(resources, key);
-    if (rows == nullptr || rows->kind != NodeKind::kList) return;
+  Rows<NameRule> read_names(const ConfigNode& resources, const std::string& key,
+                            RowKeys<NameRule> keys) {
+    Rows<NameRule> rules;
+    const ConfigNode* list = given_item(resources, key);
+    if (list == nullptr || list->kind != NodeKind::kList) return rules;
     const std::string section = "resources." + key;
-    if (!rows->items.empty()) {
+    if (!list->items.empty()) {
       problems_.remark(key_line(resources, key), section, std::string(kHonoured));
     }
-    for (std::size_t i = 0; i < rows->items.size(); ++i) {
-      const ConfigNode& row = rows->items[i];
-      if (row.kind != NodeKind::kMap) continue;
-      if (auto rule = read_rule(row, row_name(section, i))) {
-        rules.push_back(*rule);
-        lines.push_back(row.line);
-      }
-    }
-  }
-
-  std::optional<NameRule> read_rule(const ConfigNode& row, const std::string& shown) {
-    const ConfigNode* pattern = given_item(row, "pattern");
-    const ConfigNode* name = given_item(row, "name");
-    const bool has_pattern = pattern != nullptr && !pattern->text.empty();
-    if (!has_pattern) problems_.add(row.line, shown, "resources must have a 'pattern' field set");
-    if (name == nullptr) problems_.add(row.line, shown, "resources must have a 'name' field set");
-    if (!has_pattern || name == nullptr) return std::nullopt;
-    const auto parsed = fields_.read_name(*name, shown + ".name");
-    if (!parsed || !is_text(*pattern)) return std::nullopt;
-    return NameRule{pattern->text, *parsed};
+    for_each_row(*list, section, [&](const ConfigNode& row, const std::string& shown) {
+      const auto need = [&](const char* name, bool is_given) {
+        if (is_given) return true;
+        problems_.add(row.line, shown,
+                      std::string("resources must have a '") + name + "' field set");
+        return false;
+      };
+      const ConfigNode* pattern = given_item(row, "pattern");
+      const bool has_pattern = need("pattern", pattern != nullptr && !pattern->text.empty());
+      const bool has_name = need("name", given_item(row, "name") != nullptr);
+      NameRule rule;
+      if (!has_pattern || !has_name || !read_row(keys, row, shown, problems_, rule)) return;
+      rules.add(std::move(rule), row.line);
+    });
+    return rules;
   }
 
   // Whether replicas go through MPS is NVIDIA's rule: with both sections, they do.
@@ -75,6 +73,27 @@ class SharingReader {
                        "for both at once, use tranche.policies");
     }
     sections_.replicated = std::move(mps);
+  }
+
+  // A row may name what NVIDIA's plugin calls GPUs and MIG devices, or what `resources` does.
+  void warn_of_unknown_names() {
+    std::vector<std::string> names{"nvidia.com/gpu"};
+    for (const auto* rules : {&sections_.gpu_names, &sections_.mig_names}) {
+      for (const NameRule& rule : rules->rows) names.push_back(rule.name.text);
+    }
+    const ReplicatedSection& replicated = sections_.replicated;
+    const std::string section = std::string(section_path(replicated.kind)) + ".resources";
+    for (std::size_t i = 0; i < replicated.rows.size(); ++i) {
+      const std::string& name = replicated.rows[i].resource.text;
+      if (name.starts_with("nvidia.com/mig-")) continue;
+      if (std::ranges::find(names, name) != names.end()) continue;
+      const auto near = nearest(name, names);
+      problems_.warn(replicated.lines[i], row_name(section, i) + ".name",
+                     "no device is called " + name + ", so the row has no effect" +
+                         (near ? "; did you mean " + *near + "?"
+                               : " (GPUs are nvidia.com/gpu, MIG devices nvidia.com/mig-<profile>, "
+                                 "unless resources names them otherwise)"));
+    }
   }
 
   void read_policy_section(const ConfigNode& own) {
@@ -94,7 +113,6 @@ class SharingReader {
   }
 
   FileProblems& problems_;
-  RowFields fields_;
   SharingSections sections_;
 };
 
@@ -104,4 +122,4 @@ SharingSections read_sharing(const ConfigNode& root, FileProblems& problems) {
   return SharingReader(problems).read(root);
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -7,25 +7,23 @@
 
 #include <vector>
 
-#include "config/document.h"
-#include "config/file_problems.h"
-#include "config/policy_reader.h"
-#include "config/replication_reader.h"
-#include "sharing/policy.h"
+#include "core/sharing/policy.h"
+#include "os/settings/document.h"
+#include "os/settings/file_problems.h"
+#include "programs/settings/policy_reader.h"
+#include "programs/settings/replication_reader.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 // What a file says about sharing, with the lines for "where did this come
 // from".
 struct SharingSections {
-  std::vector<NameRule> gpu_names;
-  std::vector<unsigned> gpu_name_lines;
-  std::vector<NameRule> mig_names;
-  std::vector<unsigned> mig_name_lines;
+  Rows<NameRule> gpu_names;
+  Rows<NameRule> mig_names;
   ReplicatedSection replicated;
-  PolicySection policies;
+  Rows<ResourcePolicy> policies;
 };
 
 SharingSections read_sharing(const ConfigNode& root, FileProblems& problems);
 
-}  // namespace tranche
+}  // namespace tranche::programs

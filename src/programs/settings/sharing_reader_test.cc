@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/sharing_reader.h"
+#include "programs/settings/sharing_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/testing/loading.h"
+#include "programs/settings/testing/loading.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::AllOf;
@@ -14,7 +14,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
-using namespace tranche::testing;
+using namespace tranche::programs::testing;
 
 const std::string kGpuUuid = "GPU-b1028956-cfa2-0990-bf4a-5da9abb51763";
 const std::string kMigUuid = "MIG-b1028956-cfa2-0990-bf4a-5da9abb51763";
@@ -285,4 +285,4 @@ TEST(DeviceListStrategy, IsOneTextOrAList) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

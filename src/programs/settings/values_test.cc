@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/values.h"
+#include "os/settings/values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "config/utf8.h"
-#include "grant/cdi_names.h"
+#include "base/text.h"
+#include "core/grant/cdi_names.h"
+#include "programs/settings/flag_table.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using ::testing::HasSubstr;
@@ -28,7 +29,7 @@ TEST(GoBool, TakesGosWordsAndNoOthers) {
 }
 
 TEST(FlagTable, HasValidDefaultsOnly) {
-  for (const FlagSpec& flag : flag_table()) {
+  for (const Option& flag : flag_table()) {
     if (flag.is_list() && flag.fallback.empty()) continue;
     if (flag.fallback.empty() && flag.type == ValueType::kText) continue;
     const auto value = read_value(flag, words_in(flag, flag.fallback));
@@ -38,21 +39,22 @@ TEST(FlagTable, HasValidDefaultsOnly) {
 }
 
 TEST(FlagTable, ExplainsEveryFlag) {
-  for (const FlagSpec& flag : flag_table()) {
+  for (const Option& flag : flag_table()) {
     EXPECT_FALSE(flag.help.empty()) << flag.title();
     EXPECT_TRUE(flag.help.ends_with('.')) << flag.title();
-    EXPECT_EQ(flag.allowed.empty(), flag.complaint.empty()) << flag.title();
+    EXPECT_EQ(flag.allowed_words().empty(), flag.complaint.empty()) << flag.title();
   }
 }
 
 TEST(FlagTable, HasNoNameTwice) {
   std::set<std::string> names;
-  std::set<std::string_view> variables;
+  std::set<std::string> variables;
   std::set<std::string_view> keys;
-  for (const std::string& name : all_flag_names()) EXPECT_TRUE(names.insert(name).second) << name;
-  for (const FlagSpec& flag : flag_table()) {
-    for (const std::string_view variable : flag.environment) {
-      EXPECT_TRUE(variable.empty() || variables.insert(variable).second) << variable;
+  for (const std::string& name : option_names(flag_table()))
+    EXPECT_TRUE(names.insert(name).second) << name;
+  for (const Option& flag : flag_table()) {
+    for (const std::string& variable : flag.variables()) {
+      EXPECT_TRUE(variables.insert(variable).second) << variable;
     }
     EXPECT_TRUE(flag.key.empty() || keys.insert(flag.key).second) << flag.key;
   }
@@ -65,14 +67,14 @@ TEST(FlagTable, AllowsTheCdiWordsThatGrantsKnow) {
 }
 
 TEST(ReadValue, SplitsListsAtCommasAndTrimsTheItems) {
-  const FlagSpec& flag = *find_flag("device-list-strategy");
+  const Option& flag = *find_flag("device-list-strategy");
   const auto value = read_value(flag, words_in(flag, " envvar , cdi-cri"));
   ASSERT_TRUE(value);
   EXPECT_EQ(show(*value), "envvar,cdi-cri");
 }
 
 TEST(ReadValue, RefusesAnEmptyStrategyButNotAnEmptyHook) {
-  const FlagSpec& strategy = *find_flag("device-list-strategy");
+  const Option& strategy = *find_flag("device-list-strategy");
   EXPECT_FALSE(read_value(strategy, {""}));
   EXPECT_FALSE(read_value(strategy, {"envvar", ""}));
   EXPECT_FALSE(read_value(strategy, {}));
@@ -80,7 +82,7 @@ TEST(ReadValue, RefusesAnEmptyStrategyButNotAnEmptyHook) {
 }
 
 TEST(ReadValue, RefusesControlCharactersAndBrokenUtf8Everywhere) {
-  for (const FlagSpec& flag : flag_table()) {
+  for (const Option& flag : flag_table()) {
     for (const std::string text : {"\n", "/a\x01", "\x7F", "/\xFF", "/\xC3"}) {
       EXPECT_FALSE(read_value(flag, {text})) << flag.title();
     }
@@ -88,7 +90,7 @@ TEST(ReadValue, RefusesControlCharactersAndBrokenUtf8Everywhere) {
 }
 
 TEST(ReadValue, KeepsAnIntervalBetween100MillisecondsAndADay) {
-  const FlagSpec& flag = *find_flag("health-check-interval");
+  const Option& flag = *find_flag("health-check-interval");
   EXPECT_TRUE(read_value(flag, {"100ms"}));
   EXPECT_TRUE(read_value(flag, {"24h"}));
   for (const char* word : {"99ms", "0", "-5s", "24h1s", "99.9ms"}) {
@@ -124,4 +126,4 @@ TEST(Brief, CutsLongTextAndHidesWhatIsNoText) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

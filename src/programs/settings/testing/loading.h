@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "config/load.h"
+#include "programs/settings/load.h"
 
-namespace tranche::testing {
+namespace tranche::programs::testing {
 
 inline constexpr const char* kFile = "config.yaml";
 
@@ -58,4 +58,4 @@ inline Settings default_settings() {
   return settings;
 }
 
-}  // namespace tranche::testing
+}  // namespace tranche::programs::testing

@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "config/load.h"
+#include "programs/settings/load.h"
 
-namespace tranche::testing {
+namespace tranche::programs::testing {
 
 // One input as the corpus has it. Parts are separated by the byte 0x1E, which
 // no file can have: the last is the file, one before it that starts with $ is
@@ -57,4 +57,4 @@ inline std::optional<std::string> round_trip_problem(const RoundTripInput& input
   return std::nullopt;
 }
 
-}  // namespace tranche::testing
+}  // namespace tranche::programs::testing

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/settings/config_watch.h"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/path.h"
+#include "os/errno_error.h"
+#include "os/files.h"
+#include "os/settings/document.h"
+
+namespace tranche::os {
+namespace {
+
+// Of the folder: what happens to names in it, and to the files behind them.
+constexpr std::uint32_t kFolderMask = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM |
+                                      IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF |
+                                      IN_ONLYDIR;
+// Of the file, which may lie in another folder behind links.
+constexpr std::uint32_t kFileMask =
+    IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
+
+bool is_link(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+void describe(const struct stat& status, FileLook& look) {
+  look.is_there = true;
+  look.is_regular = S_ISREG(status.st_mode);
+  look.device = status.st_dev;
+  look.inode = status.st_ino;
+  look.size = static_cast<std::uint64_t>(status.st_size);
+  look.modified = status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec;
+}
+
+// A file of this content, and otherwise like none.
+FileLook file_with(const std::string& content) {
+  FileLook look;
+  look.is_there = true;
+  look.is_regular = true;
+  look.content = content;
+  return look;
+}
+
+}  // namespace
+
+ConfigWatch::ConfigWatch(std::string path, const std::string& in_force)
+    : path_(std::move(path)),
+      folder_(parent_of(path_)),
+      name_(std::filesystem::path(path_).filename()),
+      file_(file_with(in_force)) {
+  if (path_.empty()) return;
+  inotify_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  watch_again();
+  // It may have changed since it was loaded.
+  last_ = look();
+  const bool is_pipe = last_.is_there && !last_.problem.empty() && !last_.is_regular;
+  const bool is_same = last_.problem.empty() && last_.content == in_force;
+  if (is_pipe || is_same) {
+    file_ = SettlingFile(last_);
+  } else {
+    file_.takes(last_, Clock::now());
+  }
+}
+
+// Each time: a path may lead to another file than before, and a watch of what is
+// gone is gone with it. For the same file the kernel answers with the same number.
+void ConfigWatch::watch_again() {
+  if (!inotify_) return;
+  folder_watch_ = ::inotify_add_watch(inotify_.get(), folder_.c_str(), kFolderMask);
+  const int before = file_watch_;
+  file_watch_ = ::inotify_add_watch(inotify_.get(), path_.c_str(), kFileMask);
+  if (before >= 0 && before != file_watch_) ::inotify_rm_watch(inotify_.get(), before);
+}
+
+// Whether the path leads through this name of its folder: its own, or the first
+// that it is a link to, as "..data" is for a ConfigMap.
+bool ConfigWatch::is_on_the_way(const std::string& name) const {
+  if (name == name_) return true;
+  std::error_code none;
+  const std::filesystem::path target = std::filesystem::read_symlink(path_, none);
+  return !none && !target.empty() && target.is_relative() && target.begin()->string() == name;
+}
+
+bool ConfigWatch::hear() {
+  alignas(inotify_event) std::array<char, 16384> buffer{};
+  bool is_news = false;
+  while (inotify_) {
+    const ssize_t count = ::read(inotify_.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    is_news = true;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(count);) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof(event));
+      const std::string name = event.len > 0 ? buffer.data() + at + sizeof(event) : "";
+      at += sizeof(event) + event.len;
+      hear(event.wd, event.mask, name);
+    }
+  }
+  return is_news;
+}
+
+void ConfigWatch::hear(int watch, std::uint32_t mask, const std::string& name) {
+  // What was lost may have been the end of a write.
+  if ((mask & IN_Q_OVERFLOW) != 0) file_.take_sign(FileSign::kClosed);
+  const bool is_of_file = watch == file_watch_ || name == name_;
+  if (is_of_file && (mask & IN_MODIFY) != 0) file_.take_sign(FileSign::kModified);
+  if (is_of_file && (mask & IN_CLOSE_WRITE) != 0) file_.take_sign(FileSign::kClosed);
+  const bool is_moved = (mask & IN_MOVED_TO) != 0;
+  const bool is_made = (mask & IN_CREATE) != 0;
+  if (!(is_moved || is_made) || !is_on_the_way(name)) return;
+  if (is_moved || is_link(below(folder_, name))) file_.take_sign(FileSign::kReplaced);
+}
+
+// Whether the file has not changed since the last look, as far as can be known
+// without reading it.
+bool ConfigWatch::is_as_before() const {
+  struct stat status{};
+  FileLook now;
+  if (::stat(path_.c_str(), &status) == 0) describe(status, now);
+  return now.is_there == last_.is_there && now.device == last_.device && now.inode == last_.inode &&
+         now.size == last_.size && now.modified == last_.modified;
+}
+
+FileLook ConfigWatch::look() const {
+  FileLook look;
+  if (path_.empty()) return look;
+  // O_NONBLOCK: a pipe in its place has no writer perhaps.
+  const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) {
+    look.problem = errno_error("opening " + path_).message;
+    return look;
+  }
+  struct stat status{};
+  if (::fstat(fd.get(), &status) == 0) describe(status, look);
+  if (!look.is_regular && !S_ISCHR(status.st_mode)) {
+    look.problem = path_ + " is no plain file and cannot be read again";
+    return look;
+  }
+  Result<std::string> content = read_file(path_, kMostDocumentBytes);
+  if (content) {
+    look.content = *std::move(content);
+  } else {
+    look.problem = content.error().message;
+  }
+  return look;
+}
+
+int ConfigWatch::pause_ms(int most, Clock::time_point now) const {
+  const std::optional<Clock::time_point> next = due();
+  if (!next) return most;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, most));
+}
+
+std::optional<ConfigReading> ConfigWatch::take(Clock::time_point now) {
+  if (path_.empty()) {
+    if (!std::exchange(insists_, false)) return std::nullopt;
+    return ConfigReading{std::string()};
+  }
+  const bool is_news = hear();
+  if (!is_news && !insists_ && !file_.next_look() && is_as_before()) return std::nullopt;
+  watch_again();
+  const FileLook seen = look();
+  last_ = seen;
+  if (!file_.takes(seen, now)) return std::nullopt;
+  insists_ = false;
+  if (seen.problem.empty()) return ConfigReading{seen.content, seen.is_regular};
+  return ConfigReading{Error{seen.is_there ? ErrorCode::kUnavailable : ErrorCode::kNotFound,
+                             "configuration file: " + seen.problem}};
+}
+
+}  // namespace tranche::os

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows of tranche.policies: which devices are offered how. Pure.
+#pragma once
+
+#include "core/sharing/policy.h"
+#include "os/settings/rows.h"
+
+namespace tranche::programs {
+
+// `own` is the section `tranche`.
+Rows<ResourcePolicy> read_policies(const ConfigNode& own, FileProblems& problems);
+
+}  // namespace tranche::programs
