@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_edits.h"
+#include "core/cdi/cdi_edits.h"
 
 #include <string_view>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "handoff/cdi_hooks.h"
+#include "core/cdi/cdi_hooks.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 std::string_view without_trailing_slashes(std::string_view path) {
@@ -112,4 +112,4 @@ CdiEdits common_gpu_edits(const DriverFiles& files, const CdiOptions& options) {
   return normalised(std::move(edits));
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "handoff/cdi_options.h"
-#include "handoff/cdi_spec.h"
-#include "handoff/driver_files.h"
+#include "core/cdi/cdi_spec.h"
+#include "core/cdi/driver_files.h"
+#include "core/settings/cdi_options.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // The nodes, and the groups whose members alone may open them.
 CdiEdits node_edits(const std::vector<DeviceNode>& nodes, const CdiOptions& options);
@@ -26,4 +26,4 @@ CdiEdits common_gpu_edits(const DriverFiles& files, const CdiOptions& options);
 // it is done already.
 std::string already_injected();
 
-}  // namespace tranche
+}  // namespace tranche::core

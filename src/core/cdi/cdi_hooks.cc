@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_hooks.h"
+#include "core/cdi/cdi_hooks.h"
 
 #include <algorithm>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "handoff/driver_root.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using Names = std::vector<std::string>;
+
+constexpr std::string_view kLimitHook = "apply-cuda-memory-limits";
 
 bool is_disabled(const CdiOptions& options, std::string_view hook) {
   return std::ranges::any_of(options.disabled_hooks, [&](const std::string& disabled) {
@@ -38,7 +39,7 @@ std::string bare_so_name(std::string_view name) {
   return rest.empty() || rest.front() == '.' ? std::string(name.substr(0, so + 3)) : std::string();
 }
 
-// Links that programs expect and no installer of theirs makes.
+// Links that programs expect and no installer creates.
 void add_missing_links(const std::string& folder, const std::string& name, Names& links) {
   if (glob_match("libcuda.so.*.*", name)) {
     links.push_back(link("libcuda.so.1", folder, "libcuda.so"));
@@ -77,7 +78,7 @@ Names library_links(const std::vector<DriverLibrary>& libraries) {
   return links;
 }
 
-// Links that drawing programs follow.
+// Links for graphics programs.
 Names graphics_links(const DriverFiles& files) {
   Names links;
   const auto is = [&](const std::string& path, const std::string& library) {
@@ -132,7 +133,7 @@ std::optional<CdiHook> cdi_hook(const CdiOptions& options, std::string_view name
                   .path = options.hook_path,
                   .args = {file_name_of(options.hook_path)},
                   .env = {"NVIDIA_CTK_DEBUG=false"}};
-  // nvidia-ctk has the hooks below one word, nvidia-cdi-hook is nothing but hooks.
+  // nvidia-ctk has the hooks below a subcommand; nvidia-cdi-hook has only hooks.
   if (hook.args.front() == "nvidia-ctk") hook.args.emplace_back("hook");
   hook.args.emplace_back(name);
   hook.args.insert(hook.args.end(), arguments.begin(), arguments.end());
@@ -145,11 +146,29 @@ std::optional<CdiHook> symlinks_hook(const CdiOptions& options, const Names& lin
 }
 
 std::optional<CdiHook> memory_limit_hook(const CdiOptions& options, const std::string& gpu_uuid) {
-  auto hook = cdi_hook(options, "apply-cuda-memory-limits",
-                       {"--driver-root", options.driver_root, "--gpu-id", gpu_uuid});
+  if (!options.limits_memory) return std::nullopt;
+  auto hook =
+      cdi_hook(options, kLimitHook, {"--driver-root", options.driver_root, "--gpu-id", gpu_uuid});
   // It needs the host's namespaces, where the container's cgroup is seen whole.
   if (hook) hook->stage = "createRuntime";
   return hook;
+}
+
+std::string no_limit_hook(const CdiOptions& options, const Toolkit& toolkit) {
+  const std::string name(kLimitHook);
+  if (options.hook_path.empty()) return "there is no program for hooks: --nvidia-cdi-hook-path";
+  if (is_disabled(options, name)) {
+    return "--cdi-disable-hooks leaves out " + name + ", which sets the limit";
+  }
+  if (has_hook(toolkit, kLimitHook)) return {};
+  const std::string since = to_string(hook_since(kLimitHook).value_or(ToolkitVersion{}));
+  if (toolkit.version) {
+    return "NVIDIA's container toolkit is " + to_string(toolkit) + " here, and " + name +
+           ", which sets the limit, came with " + since;
+  }
+  return "it is not known whether NVIDIA's container toolkit here has " + name +
+         ", which sets the limit and came with " + since + " (" + toolkit.problem +
+         "); say --cdi-toolkit-version";
 }
 
 std::vector<CdiHook> common_hooks(const DriverFiles& files, const CdiOptions& options) {
@@ -165,13 +184,16 @@ std::vector<CdiHook> common_hooks(const DriverFiles& files, const CdiOptions& op
   }
   add(symlinks_hook(options, graphics_links(files)));
   add(symlinks_hook(options, library_links(libraries)));
-  add(cdi_hook(options, "enable-cuda-compat", {"--host-driver-version=" + files.version}));
+  const auto add_if_known = [&](std::string_view name, const Names& arguments) {
+    if (has_hook(files.toolkit, name)) add(cdi_hook(options, name, arguments));
+  };
+  add_if_known("enable-cuda-compat", {"--host-driver-version=" + files.version});
   if (const Names folders = loader_folders(libraries); !folders.empty()) {
     add(cdi_hook(options, "update-ldcache", with_flag("--folder", folders)));
   }
-  add(cdi_hook(options, "disable-device-node-modification", {}));
-  add(cdi_hook(options, "update-application-profile", {}));
+  add_if_known("disable-device-node-modification", {});
+  add_if_known("update-application-profile", {});
   return hooks;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

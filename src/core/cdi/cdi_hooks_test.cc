@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_hooks.h"
+#include "core/cdi/cdi_hooks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handoff/testing/cdi_fixtures.h"
+#include "core/cdi/testing/cdi_fixtures.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using ::testing::ElementsAre;
@@ -55,6 +55,45 @@ TEST(CdiHooks, CanBeDisabledOneByOneOrAllAtOnce) {
                           "update-application-profile"));
   EXPECT_THAT(common_hooks(a_driver(), {.disabled_hooks = {"all"}}), IsEmpty());
   EXPECT_THAT(common_hooks(a_driver(), {.hook_path = ""}), IsEmpty());
+}
+
+// One that a toolkit before 1.18.0 does not know fails the container.
+TEST(CdiHooks, AreThoseThatTheHostsToolkitHas) {
+  DriverFiles files = a_driver();
+  const auto names = [&](std::optional<ToolkitVersion> version) {
+    files.toolkit = {.version = version};
+    return names_of(common_hooks(files, {}));
+  };
+  EXPECT_THAT(names(std::nullopt), ElementsAre("create-symlinks", "update-ldcache"));
+  EXPECT_THAT(names(ToolkitVersion{1, 17, 4}), ElementsAre("create-symlinks", "update-ldcache"));
+  EXPECT_THAT(names(ToolkitVersion{1, 17, 8}),
+              ElementsAre("create-symlinks", "enable-cuda-compat", "update-ldcache"));
+  EXPECT_THAT(names(ToolkitVersion{1, 19, 0}),
+              ElementsAre("create-symlinks", "enable-cuda-compat", "update-ldcache",
+                          "disable-device-node-modification"));
+}
+
+TEST(CdiHooks, TheOneForMemoryLimitsIsThereWhereLimitsAre) {
+  EXPECT_EQ(memory_limit_hook({}, "GPU-1"), std::nullopt);
+  EXPECT_TRUE(memory_limit_hook({.limits_memory = true}, "GPU-1"));
+}
+
+TEST(CdiHooks, ItIsSaidWhyLimitsCannotBeSet) {
+  const auto toolkit = [](unsigned minor, unsigned patch) {
+    return Toolkit{.version = ToolkitVersion{1, minor, patch}, .is_exact = true};
+  };
+  EXPECT_EQ(no_limit_hook({}, toolkit(20, 1)), "");
+  EXPECT_EQ(no_limit_hook({}, toolkit(19, 0)),
+            "NVIDIA's container toolkit is 1.19.0 here, and apply-cuda-memory-limits, which sets "
+            "the limit, came with 1.20.1");
+  EXPECT_EQ(no_limit_hook({}, {.problem = "it is not there"}),
+            "it is not known whether NVIDIA's container toolkit here has apply-cuda-memory-limits, "
+            "which sets the limit and came with 1.20.1 (it is not there); say "
+            "--cdi-toolkit-version");
+  EXPECT_EQ(no_limit_hook({.disabled_hooks = {"all"}}, toolkit(20, 1)),
+            "--cdi-disable-hooks leaves out apply-cuda-memory-limits, which sets the limit");
+  EXPECT_EQ(no_limit_hook({.hook_path = ""}, toolkit(20, 1)),
+            "there is no program for hooks: --nvidia-cdi-hook-path");
 }
 
 TEST(CdiHooks, ThereAreNoneWithoutDriverLibraries) {
@@ -109,7 +148,8 @@ TEST(CdiHooks, DrawingProgramsGetTheirLinksInAHookOfTheirOwn) {
 }
 
 TEST(CdiHooks, MemoryLimitsAreSetOutsideOfTheContainer) {
-  const auto hook = memory_limit_hook({.driver_root = "/run/nvidia/driver"}, "GPU-1");
+  const auto hook =
+      memory_limit_hook({.driver_root = "/run/nvidia/driver", .limits_memory = true}, "GPU-1");
   EXPECT_THAT(hook, Optional(Field(&CdiHook::stage, "createRuntime")));
   EXPECT_THAT(hook, Optional(Field(
                         &CdiHook::args,
@@ -118,4 +158,4 @@ TEST(CdiHooks, MemoryLimitsAreSetOutsideOfTheContainer) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

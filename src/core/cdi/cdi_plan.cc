@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_plan.h"
+#include "core/cdi/cdi_plan.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "base/path.h"
 #include "base/result.h"
 #include "base/text.h"
-#include "grant/cdi_names.h"
-#include "handoff/cdi_edits.h"
-#include "handoff/cdi_hooks.h"
+#include "core/cdi/cdi_edits.h"
+#include "core/cdi/cdi_hooks.h"
+#include "core/grant/cdi_names.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 struct Found {
@@ -49,7 +49,7 @@ std::vector<DeviceNode> drm_nodes(const DriverFiles& files, const Gpu& gpu) {
   return nodes;
 }
 
-// Links by which drawing programs find the graphics node of a PCI address.
+// Links by which graphics programs find the graphics node of a PCI address.
 std::vector<std::string> drm_links(const DriverFiles& files, const Gpu& gpu,
                                    const std::vector<DeviceNode>& nodes) {
   std::vector<std::string> links;
@@ -58,8 +58,7 @@ std::vector<std::string> drm_links(const DriverFiles& files, const Gpu& gpu,
     const std::string link = "/dev/dri/by-path/pci-" + to_string(*gpu.pci) + kind;
     const auto target = files.drm_links.find(link);
     if (target == files.drm_links.end()) continue;
-    const std::filesystem::path folder = "/dev/dri/by-path";
-    const std::string path = (folder / target->second).lexically_normal().string();
+    const std::string path = normal_path("/dev/dri/by-path/" + target->second);
     if (std::ranges::find(nodes, path, &DeviceNode::path) == nodes.end()) continue;
     links.push_back(target->second + "::" + link);
   }
@@ -75,7 +74,7 @@ void add_drm(const Found& found, const Gpu& gpu, CdiEdits& edits) {
   edits = merged({edits, drm});
 }
 
-// The nodes that open the slice: without them the GPU's own node gives nothing.
+// The capability nodes of the slice: without them the GPU's own node is of no use.
 Result<std::vector<DeviceNode>> cap_nodes(const DriverFiles& files, const MigDevice& mig) {
   std::vector<DeviceNode> nodes;
   for (const auto& cap : {mig.gpu_instance_cap, mig.compute_instance_cap}) {
@@ -102,16 +101,17 @@ Result<CdiEdits> gpu_edits(const Found& found, const Gpu& gpu) {
   const Result<DeviceNode> node = gpu_node(found.files, gpu);
   if (!node) return node.error();
   std::vector<DeviceNode> nodes = {*node};
-  // Who holds the whole of a cut GPU may use every slice of it.
+  // A container with a whole MIG GPU may use every slice of it.
   for (const MigDevice& mig : gpu.mig) {
     const auto caps = cap_nodes(found.files, mig);
     if (caps) nodes.insert(nodes.end(), caps->begin(), caps->end());
   }
   CdiEdits edits = node_edits(nodes, found.options);
   add_drm(found, gpu, edits);
-  // The driver takes memory limits for whole GPUs only, and by their uuids.
+  // The driver accepts memory limits for whole GPUs only, and by their uuids.
   const bool limitable = found.inventory.driver == DriverKind::kNvml && !gpu.mig_enabled &&
-                         !found.files.libraries.empty();
+                         !found.files.libraries.empty() &&
+                         no_limit_hook(found.options, found.files.toolkit).empty();
   if (limitable) {
     if (auto hook = memory_limit_hook(found.options, gpu.uuid.text)) {
       edits.hooks.push_back(*std::move(hook));
@@ -120,7 +120,7 @@ Result<CdiEdits> gpu_edits(const Found& found, const Gpu& gpu) {
   return edits;
 }
 
-// One name twice, or an illegal one, and runtimes refuse the whole file.
+// Runtimes refuse the whole file for a repeated or an illegal name.
 void add_device(const std::string& name, Result<CdiEdits> edits, CdiSpec& spec, CdiPlan& plan) {
   if (name.empty()) return;
   if (!edits) {
@@ -249,4 +249,4 @@ CdiPlan cdi_plan(const Inventory& inventory, const DriverFiles& files, const Cdi
   return plan;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From what the node has to the CDI specifications it should have: one device
-// for every GPU and MIG device, and the parts that containers with any of them
-// share. Pure: equal input gives equal output, sorted.
+// Computes the CDI specifications that the node should have: one device for every GPU and
+// MIG device, and the parts that containers with any of them share. Pure: equal input gives
+// equal output, sorted.
 #pragma once
 
 #include <map>
@@ -10,22 +10,22 @@
 #include <string>
 #include <vector>
 
-#include "gpu/inventory.h"
-#include "grant/options.h"
-#include "handoff/cdi_options.h"
-#include "handoff/cdi_spec.h"
-#include "handoff/driver_files.h"
+#include "core/cdi/cdi_spec.h"
+#include "core/cdi/driver_files.h"
+#include "core/gpu/inventory.h"
+#include "core/settings/cdi_options.h"
+#include "core/settings/grant_options.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct CdiPlan {
   std::vector<CdiSpec> specs;  // sorted by class; none is empty
-  // Classes of which nothing is known now, because the driver does not answer.
-  // What was written for them stays: pods that already have a device may have
-  // to be started again before the driver is back.
+  // Classes that cannot be computed now, because the driver does not answer. What was
+  // written for them stays: pods that already have a device may have to be started again
+  // before the driver is back.
   std::set<std::string> kept;
-  // What one could have expected and is not there, "gds" or "gpu=GPU-8f1c…",
-  // with the reason.
+  // Devices that are missing although one would expect them, "gds" or "gpu=GPU-8f1c…", with
+  // the reason.
   std::map<std::string, std::string> left_out;
 
   bool operator==(const CdiPlan&) const = default;
@@ -35,4 +35,4 @@ struct CdiPlan {
 CdiPlan cdi_plan(const Inventory& inventory, const DriverFiles& files, const CdiOptions& options,
                  const GrantOptions& grant);
 
-}  // namespace tranche
+}  // namespace tranche::core

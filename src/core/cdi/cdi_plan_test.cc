@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_plan.h"
+#include "core/cdi/cdi_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "handoff/cdi_json.h"
-#include "handoff/testing/cdi_fixtures.h"
+#include "core/cdi/testing/cdi_fixtures.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using ::testing::AllOf;
@@ -70,164 +69,13 @@ DriverFiles a_driver_with_caps() {
   return files;
 }
 
-TEST(CdiPlan, IsThisFileForOneGpu) {
-  const CdiPlan plan = cdi_plan(an_inventory({a_gpu(0)}), a_driver(),
-                                {.disabled_hooks = {"update-application-profile"}}, {});
-  ASSERT_EQ(plan.specs.size(), 1U);
-  EXPECT_THAT(plan.left_out, IsEmpty());
-  EXPECT_THAT(plan.kept, IsEmpty());
-  const Result<std::string> text = cdi_json(plan.specs[0]);
-  ASSERT_TRUE(text);
-  // Hooks and mounts are looked at one by one in the tests below.
-  EXPECT_THAT(*text, testing::StartsWith(R"({
-  "cdiVersion": "0.3.0",
-  "kind": "k8s.device-plugin.nvidia.com/gpu",
-  "devices": [
-    {
-      "name": "GPU-0",
-      "containerEdits": {
-        "deviceNodes": [
-          {
-            "path": "/dev/nvidia0",
-            "major": 195,
-            "minor": 0,
-            "fileMode": 438,
-            "permissions": "rwm"
-          }
-        ],
-        "hooks": [
-          {
-            "hookName": "createRuntime",
-            "path": "/usr/bin/nvidia-ctk",
-            "args": [
-              "nvidia-ctk",
-              "hook",
-              "apply-cuda-memory-limits",
-              "--driver-root",
-              "/",
-              "--gpu-id",
-              "GPU-0"
-            ],
-            "env": [
-              "NVIDIA_CTK_DEBUG=false"
-            ]
-          }
-        ]
-      }
-    },
-    {
-      "name": "all",
-)"));
-  EXPECT_THAT(*text, testing::EndsWith(R"(
-  "containerEdits": {
-    "env": [
-      "NVIDIA_CTK_LIBCUDA_DIR=/usr/lib64",
-      "NVIDIA_VISIBLE_DEVICES=void"
-    ],
-    "deviceNodes": [
-      {
-        "path": "/dev/nvidia-uvm",
-        "major": 510,
-        "minor": 0,
-        "fileMode": 438,
-        "permissions": "rwm"
-      },
-      {
-        "path": "/dev/nvidiactl",
-        "major": 195,
-        "minor": 255,
-        "fileMode": 438,
-        "permissions": "rwm"
-      }
-    ],
-    "hooks": [
-      {
-        "hookName": "createContainer",
-        "path": "/usr/bin/nvidia-ctk",
-        "args": [
-          "nvidia-ctk",
-          "hook",
-          "create-symlinks",
-          "--link",
-          "libcuda.so.1::/usr/lib64/libcuda.so",
-          "--link",
-          "libcuda.so.580.95.05::/usr/lib64/libcuda.so.1"
-        ],
-        "env": [
-          "NVIDIA_CTK_DEBUG=false"
-        ]
-      },
-      {
-        "hookName": "createContainer",
-        "path": "/usr/bin/nvidia-ctk",
-        "args": [
-          "nvidia-ctk",
-          "hook",
-          "enable-cuda-compat",
-          "--host-driver-version=580.95.05"
-        ],
-        "env": [
-          "NVIDIA_CTK_DEBUG=false"
-        ]
-      },
-      {
-        "hookName": "createContainer",
-        "path": "/usr/bin/nvidia-ctk",
-        "args": [
-          "nvidia-ctk",
-          "hook",
-          "update-ldcache",
-          "--folder",
-          "/usr/lib64"
-        ],
-        "env": [
-          "NVIDIA_CTK_DEBUG=false"
-        ]
-      },
-      {
-        "hookName": "createContainer",
-        "path": "/usr/bin/nvidia-ctk",
-        "args": [
-          "nvidia-ctk",
-          "hook",
-          "disable-device-node-modification"
-        ],
-        "env": [
-          "NVIDIA_CTK_DEBUG=false"
-        ]
-      }
-    ],
-    "mounts": [
-      {
-        "hostPath": "/usr/lib64/libcuda.so.580.95.05",
-        "containerPath": "/usr/lib64/libcuda.so.580.95.05",
-        "options": [
-          "ro",
-          "nosuid",
-          "nodev",
-          "rbind",
-          "rprivate"
-        ]
-      }
-    ]
-  }
-}
-)"));
-}
-
 TEST(CdiPlan, HasADeviceForEachGpuAndOneForAll) {
-  const CdiPlan plan = cdi_plan(an_inventory({a_gpu(0), a_gpu(1)}), a_driver(), {}, {});
+  const CdiPlan plan =
+      cdi_plan(an_inventory({a_gpu(0), a_gpu(1)}), a_driver(), {.limits_memory = true}, {});
   EXPECT_THAT(device_names(plan), ElementsAre("GPU-0", "GPU-1", "all"));
   EXPECT_THAT(node_paths(edits_of(plan, "GPU-1")), ElementsAre("/dev/nvidia1"));
   EXPECT_THAT(node_paths(edits_of(plan, "all")), ElementsAre("/dev/nvidia0", "/dev/nvidia1"));
   EXPECT_EQ(edits_of(plan, "all").hooks.size(), 2U);
-}
-
-TEST(CdiPlan, EqualInputGivesEqualBytes) {
-  const auto text = [](std::vector<Gpu> gpus) {
-    return *cdi_json(cdi_plan(an_inventory(std::move(gpus)), a_driver(), {}, {}).specs.at(0));
-  };
-  EXPECT_EQ(text({a_gpu(0), a_gpu(1)}), text({a_gpu(1), a_gpu(0)}));
 }
 
 TEST(CdiPlan, NamesDevicesByIndexWhenAsked) {
@@ -264,6 +112,19 @@ TEST(CdiPlan, TheWholeOfACutGpuIsADeviceWithEverySliceOfIt) {
                   "/dev/nvidia-caps/nvidia-cap30", "/dev/nvidia-caps/nvidia-cap31"));
   // The driver takes no memory limit for it.
   EXPECT_THAT(edits_of(plan, "GPU-0").hooks, IsEmpty());
+}
+
+TEST(CdiPlan, HasTheHookForMemoryLimitsOnlyWhereTheyAreUsedAndTheToolkitKnowsThem) {
+  DriverFiles files = a_driver();
+  const auto hooks = [&](bool limits_memory) {
+    const CdiPlan plan =
+        cdi_plan(an_inventory({a_gpu(0)}), files, {.limits_memory = limits_memory}, {});
+    return hook_names(edits_of(plan, "GPU-0"));
+  };
+  EXPECT_THAT(hooks(true), ElementsAre("apply-cuda-memory-limits"));
+  EXPECT_THAT(hooks(false), IsEmpty());
+  files.toolkit.version = ToolkitVersion{1, 20, 0};
+  EXPECT_THAT(hooks(true), IsEmpty());
 }
 
 TEST(CdiPlan, AnOldMigIdIsNamedWithoutItsSlashes) {
@@ -303,7 +164,8 @@ TEST(CdiPlan, GraphicsNodesComeWithTheirGroupsAndLinks) {
   files.drm[pci_of(0)] = {"/dev/dri/card1", "/dev/dri/renderD128"};
   files.drm_links = {{"/dev/dri/by-path/pci-0000:07:00.0-card", "../card1"},
                      {"/dev/dri/by-path/pci-0000:07:00.0-render", "../renderD129"}};
-  const CdiPlan plan = cdi_plan(an_inventory({a_gpu(0), a_gpu(1)}), files, {}, {});
+  const CdiPlan plan =
+      cdi_plan(an_inventory({a_gpu(0), a_gpu(1)}), files, {.limits_memory = true}, {});
   const CdiEdits& edits = edits_of(plan, "GPU-0");
   EXPECT_THAT(node_paths(edits),
               ElementsAre("/dev/nvidia0", "/dev/dri/card1", "/dev/dri/renderD128"));
@@ -490,4 +352,4 @@ TEST(CdiPlan, AClassWithNothingIsLeftOutAndSaysWhy) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_spec.h"
+#include "core/cdi/cdi_spec.h"
 
 #include <algorithm>
 #include <functional>
 #include <tuple>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 template <typename T>
@@ -81,4 +81,4 @@ CdiEdits merged(const std::vector<CdiEdits>& parts) {
   return normalised(std::move(all));
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A CDI specification as a value: what a container runtime changes in a
-// container that is given one of the devices. Field by field the format's
-// own, as far as GPUs need it.
+// A CDI specification as a value: what a container runtime changes in a container that is
+// given one of the devices. It has the fields of the format that GPUs need.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace tranche {
+namespace tranche::core {
 
 struct CdiDeviceNode {
   std::string path;       // in the container
@@ -78,4 +77,4 @@ CdiEdits normalised(CdiEdits edits);
 // All of `parts` in one, normalised.
 CdiEdits merged(const std::vector<CdiEdits>& parts);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -4,20 +4,21 @@
 // below the driver root, and its device nodes. Values only; which of them a
 // container gets is decided in cdi_plan.h.
 //
-// Every path is as seen from the driver root (files) or the device root
-// (nodes), which is also how a container sees it. The two roots' own places,
-// for us and for the host's runtime, are not part of it.
+// Every path is as seen from the driver root (files) or the device root (nodes), which is
+// also how a container sees it. The paths of the two roots, for us and for the host's
+// runtime, are not part of it.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "gpu/inventory.h"
-#include "gpu/pci_address.h"
-#include "handoff/cdi_options.h"
+#include "core/cdi/toolkit.h"
+#include "core/gpu/inventory.h"
+#include "core/gpu/pci_address.h"
+#include "core/settings/cdi_options.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // A character device.
 struct DeviceNode {
@@ -56,8 +57,8 @@ struct DriverFiles {
   std::vector<std::string> library_folders;
   // Everything named *.so.<version> there, and NVVM.
   std::vector<DriverLibrary> libraries;
-  // Libraries without the version in their names that belong to GL and OpenCL
-  // rather than to the driver; for who asks for them.
+  // Libraries without the version in their names that belong to GL and OpenCL rather than
+  // to the driver; used on request.
   std::vector<DriverLibrary> explicit_libraries;
   std::vector<DriverFile> graphics;  // EGL platforms, X modules, their programs and settings
   std::vector<DriverFile> programs;
@@ -70,17 +71,13 @@ struct DriverFiles {
   std::map<PciAddress, std::vector<std::string>> drm;
   std::map<std::string, std::string> drm_links;  // "/dev/dri/by-path/…": what it points to
 
+  // What runs hooks on the host. Not looked for here: reading it takes longer.
+  Toolkit toolkit;
+
   // Why there are no libraries, for people.
   std::string trouble;
 
   bool operator==(const DriverFiles&) const = default;
 };
 
-// Looks at the file system. The driver root is options.container_driver_root
-// or, where that holds no driver, `host_root`; the same for device nodes, each
-// on its own. What cannot be read is as if it were not there. Touches nothing;
-// a few milliseconds, and may block where a file system does.
-DriverFiles find_driver_files(const Inventory& inventory, const CdiOptions& options,
-                              const std::string& host_root = "/");
-
-}  // namespace tranche
+}  // namespace tranche::core

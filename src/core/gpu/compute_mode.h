@@ -3,14 +3,14 @@
 
 #include <string_view>
 
-namespace tranche {
+namespace tranche::core {
 
 // Who may compute on a GPU.
 enum class ComputeMode {
   kDefault,           // everybody
   kExclusiveProcess,  // one process: with MPS the daemon's server, so only its clients
   kProhibited,        // nobody
-  kOther,             // one that drivers of today do not have
+  kOther,             // one that current drivers do not have
 };
 
 constexpr std::string_view to_string(ComputeMode mode) {
@@ -23,4 +23,4 @@ constexpr std::string_view to_string(ComputeMode mode) {
   return "other";
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

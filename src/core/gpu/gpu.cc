@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/gpu.h"
+#include "core/gpu/gpu.h"
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::core {
 
 std::string Health::reason() const { return join(troubles, "; "); }
 
-}  // namespace tranche
+}  // namespace tranche::core

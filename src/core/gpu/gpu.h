@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the driver has: GPUs and the MIG devices on them, as plain values.
+// The driver's GPUs and MIG devices, as plain values.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "base/named.h"
-#include "gpu/mig_profile.h"
-#include "gpu/pci_address.h"
+#include "core/gpu/mig_profile.h"
+#include "core/gpu/pci_address.h"
 
-namespace tranche {
+namespace tranche::core {
 
 using GpuUuid = Named<struct GpuUuidTag>;  // "GPU-8f1c…"
 using MigUuid = Named<struct MigUuidTag>;  // "MIG-c8b1…"
 
-// Healthy means that we know of no trouble and have looked. Each trouble is a
-// sentence for people; they are what a person sees as the reason.
+// Healthy means that the GPU was checked and no trouble is known. Each trouble is a
+// sentence; together they are the reason that people see.
 struct Health {
   std::vector<std::string> troubles;
 
@@ -37,8 +37,7 @@ struct MigDevice {
   // Minors of /dev/nvidia-caps/nvidia-cap<N> that open the two instances.
   std::optional<unsigned> gpu_instance_cap;
   std::optional<unsigned> compute_instance_cap;
-  // In a nested cluster: of its memory, the host granted a part; memory_bytes
-  // is that part.
+  // In a nested cluster: the host granted a part of its memory; memory_bytes is that part.
   bool partial = false;
   Health health;
 
@@ -50,8 +49,8 @@ struct Gpu {
   // In an inventory: its number, which belongs to its PCI address (gpu_numbers.h).
   // In a reading: what the driver counts.
   unsigned index = 0;
-  // What the driver counts now, for those who count as it does: NVIDIA's runtime,
-  // nvidia-smi. Empty: the driver does not list the GPU.
+  // The driver's index now, for programs that use it: NVIDIA's runtime, nvidia-smi. Empty:
+  // the driver does not list the GPU.
   std::optional<unsigned> driver_index;
   std::optional<unsigned> minor;  // of /dev/nvidia<minor>
   std::optional<PciAddress> pci;
@@ -66,16 +65,16 @@ struct Gpu {
   bool only_slices = false;
   bool partial = false;  // as of a MIG device
   Health health;
-  // The driver does not list it any more, or calls it lost: naming it to a
-  // runtime would fail.
+  // The driver does not list it any more, or reports it as lost: a runtime would refuse its
+  // name.
   bool lost = false;
 
-  // The index to give to those who count as the driver does; empty where the
-  // driver does not count it, because the index may be another GPU's now.
+  // The index for programs that use the driver's; empty where the driver does not list the
+  // GPU, because the index may be another GPU's now.
   std::optional<unsigned> runtime_index() const {
     return driver_index || lost ? driver_index : std::optional(index);
   }
   bool operator==(const Gpu&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

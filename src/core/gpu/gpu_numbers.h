@@ -8,9 +8,9 @@
 #include <map>
 #include <string>
 
-#include "gpu/gpu.h"
+#include "core/gpu/gpu.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct NumberedSlot {
   PciAddress pci;
@@ -22,4 +22,4 @@ struct NumberedSlot {
 
 using GpuNumbers = std::map<unsigned, NumberedSlot>;
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/inventory.h"
+#include "core/gpu/inventory.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 
 const Gpu* find_gpu(const Inventory& inventory, const GpuUuid& uuid) {
   const auto found = std::ranges::find(inventory.gpus, uuid, &Gpu::uuid);
   return found == inventory.gpus.end() ? nullptr : &*found;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

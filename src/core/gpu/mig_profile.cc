@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/mig_profile.h"
+#include "core/gpu/mig_profile.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 
 std::string to_string(const MigProfile& profile) {
   std::string text;
@@ -31,4 +31,4 @@ unsigned mig_memory_gb(std::uint64_t slice_mib, std::uint64_t gpu_bytes) {
   return static_cast<unsigned>((eighths * gpu_gib + 4) / 8);  // rounds half up
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tranche {
+namespace tranche::core {
 
 struct MigProfile {
   unsigned compute_slices = 0;
@@ -35,4 +35,4 @@ bool fills_its_instance(const MigProfile& profile);
 // times the GPU's memory in GiB, rounded. So H200 slices are 18, 35, 71, 141.
 unsigned mig_memory_gb(std::uint64_t slice_mib, std::uint64_t gpu_bytes);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/mig_profile.h"
+#include "core/gpu/mig_profile.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr std::uint64_t kMib = 1ULL << 20;
@@ -50,4 +50,4 @@ TEST(MigMemoryGb, GivesTheNumbersOfTheVendorsTables) {
 TEST(MigMemoryGb, IsZeroWhereTheGpusMemoryIsNotKnown) { EXPECT_EQ(mig_memory_gb(4864, 0), 0U); }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

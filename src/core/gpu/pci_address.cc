@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/pci_address.h"
+#include "core/gpu/pci_address.h"
 
 #include <array>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 std::optional<std::uint32_t> parse_hex(std::string_view text, std::uint32_t most) {
@@ -43,4 +43,4 @@ std::string to_string(const PciAddress& address) {
   return text.data();
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tranche {
+namespace tranche::core {
 
 struct PciAddress {
   std::uint32_t domain = 0;
@@ -28,4 +28,4 @@ std::optional<PciAddress> parse_pci_address(std::string_view text);
 // "0000:07:00.0", as folders below /sys/bus/pci/devices are named.
 std::string to_string(const PciAddress& address);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/pci_address.h"
+#include "core/gpu/pci_address.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 TEST(PciAddress, IsTheSameInEveryForm) {
@@ -31,4 +31,4 @@ TEST(PciAddress, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/topology.h"
+#include "core/gpu/topology.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace tranche {
+namespace tranche::core {
 
 Topology::Topology(std::vector<GpuUuid> gpus)
     : gpus_(std::move(gpus)), links_(gpus_.size() * gpus_.size()) {}
@@ -23,4 +23,4 @@ std::size_t Topology::position(const GpuUuid& gpu) const {
   return found == gpus_.end() ? kNowhere : static_cast<std::size_t>(found - gpus_.begin());
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

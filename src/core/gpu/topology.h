@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "gpu/gpu.h"
+#include "core/gpu/gpu.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// What lies between two GPUs on the PCI side, nearest first. Unknown is what a
-// virtual machine or a driver that does not tell leaves us with.
+// What lies between two GPUs on the PCI side, nearest first. Unknown: in a virtual machine,
+// or with a driver that does not report it.
 enum class PcieDistance {
   kSameBoard,
   kOneSwitch,
@@ -36,7 +36,7 @@ class Topology {
   explicit Topology(std::vector<GpuUuid> gpus);
 
   const std::vector<GpuUuid>& gpus() const { return gpus_; }
-  // Links both ways: what one side says holds for the other.
+  // Sets both directions, because links are symmetric.
   void set(std::size_t a, std::size_t b, GpuLink link);
   const GpuLink& between(std::size_t a, std::size_t b) const;
 
@@ -51,4 +51,4 @@ class Topology {
   std::vector<GpuLink> links_;  // gpus × gpus
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/topology.h"
+#include "core/gpu/topology.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 TEST(Topology, HoldsALinkBothWays) {
@@ -21,4 +21,4 @@ TEST(Topology, KnowsWhereAGpuStands) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/cdi_names.h"
+#include "core/grant/cdi_names.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // Not std::isalnum: a locale must not change names.
@@ -75,4 +75,4 @@ std::vector<std::string> known_cdi_feature_flags() {
           "no-additional-gids-for-device-nodes"};
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What things are called in our CDI (Container Device Interface)
-// specifications. A device is named "vendor/class=name"; whoever writes the
-// specification and whoever names a device to the kubelet must agree on it,
-// so both take it from here. Pure.
+// Names in our CDI (Container Device Interface) specifications. A device is named
+// "vendor/class=name". The code that writes specifications and the code that answers the
+// kubelet must use the same names, so both take them from here. Pure.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "gpu/gpu.h"
-#include "grant/options.h"
+#include "core/gpu/gpu.h"
+#include "core/settings/grant_options.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// NVIDIA's device plugin uses this vendor. Runtimes, policies and people know
-// it, and the file it left behind is replaced instead of contradicted.
+// NVIDIA's device plugin uses this vendor. Runtimes, policies and people know it, and our
+// file replaces the one that NVIDIA's plugin left.
 inline constexpr std::string_view kCdiVendor = "k8s.device-plugin.nvidia.com";
 
 inline constexpr std::string_view kCdiGpu = "gpu";
@@ -47,10 +46,10 @@ std::string cdi_qualified_name(std::string_view device_class, std::string_view n
 // "k8s.device-plugin.nvidia.com-gpu.json"
 std::string cdi_file_name(std::string_view device_class);
 
-// What CdiOptions::disabled_hooks and ::feature_flags may hold, for those who
-// check a configuration. Some flags name things we never do; they are accepted
-// because NVIDIA's plugin takes them.
+// The allowed values of CdiOptions::disabled_hooks and ::feature_flags, for checking a
+// configuration. Some flags concern things we never do; they are accepted because NVIDIA's
+// plugin accepts them.
 std::vector<std::string> known_cdi_hooks();
 std::vector<std::string> known_cdi_feature_flags();
 
-}  // namespace tranche
+}  // namespace tranche::core

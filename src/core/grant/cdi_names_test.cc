@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/cdi_names.h"
+#include "core/grant/cdi_names.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 TEST(CdiNames, ALegalIdIsItsOwnName) {
@@ -58,4 +58,4 @@ TEST(CdiNames, ListsAreSorted) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose words a container is told of its devices in: one function for each
-// system whose users we serve. What holds the container to its share is added
-// by enforcement.h, whatever the dialect. Pure.
+// Environment, mounts and device nodes in the convention of each supported plugin: one
+// function per convention. enforcement.h adds what limits the container to its share,
+// whatever the convention. Pure.
 #pragma once
 
 #include "base/result.h"
-#include "grant/grant.h"
-#include "grant/request.h"
+#include "core/grant/grant.h"
+#include "core/grant/request.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // For NVIDIA's runtime or CDI, as the device list strategies say.
 Result<ContainerGrant> nvidia_grant(const GrantRequest& request);
@@ -19,11 +19,11 @@ Result<ContainerGrant> nvidia_grant(const GrantRequest& request);
 // the only way asked for.
 Result<ContainerGrant> node_grant(const GrantRequest& request);
 
-// As NVIDIA's, and what a program of GPUShare's users reads of its share.
+// As NVIDIA's, and the variables from which programs read their share under GPUShare.
 Result<ContainerGrant> gpushare_grant(const GrantRequest& request);
 
-// For a container that is itself a node of a nested cluster: as NVIDIA's, but it
-// may see all GPUs of the node, and is told which are its own.
+// For a container that is itself a node of a nested cluster: as NVIDIA's, but it may see
+// all GPUs of the node, and a variable names its own.
 Result<ContainerGrant> nested_host_grant(const GrantRequest& request);
 
-}  // namespace tranche
+}  // namespace tranche::core

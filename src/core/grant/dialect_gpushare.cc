@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/dialect.h"
+#include "core/grant/dialect.h"
 
-namespace tranche {
+namespace tranche::core {
 
 Result<ContainerGrant> gpushare_grant(const GrantRequest& request) {
   Result<ContainerGrant> grant = nvidia_grant(request);
@@ -19,4 +19,4 @@ Result<ContainerGrant> gpushare_grant(const GrantRequest& request) {
   return grant;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "base/text.h"
-#include "grant/cdi_names.h"
-#include "grant/dialect.h"
-#include "grant/parts.h"
+#include "core/grant/cdi_names.h"
+#include "core/grant/dialect.h"
+#include "core/grant/parts.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // Whether it is granted, or is a slice of a GPU that is granted as a whole.
@@ -87,4 +87,4 @@ Result<ContainerGrant> nested_host_grant(const GrantRequest& request) {
   return grant;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

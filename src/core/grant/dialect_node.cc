@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "grant/dialect.h"
-#include "grant/parts.h"
+#include "core/grant/dialect.h"
+#include "core/grant/parts.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
-// A container without one of these starts and finds no GPU. The others of the
-// driver's control nodes are for debuggers and displays.
+// A container without one of these starts and finds no GPU. The driver's other control
+// nodes are for debuggers and displays.
 constexpr const char* kNeededNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
 
 Status check_nodes(const GrantRequest& request) {
@@ -42,4 +42,4 @@ Result<ContainerGrant> node_grant(const GrantRequest& request) {
   return grant;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
-#include "grant/dialect.h"
-#include "grant/parts.h"
+#include "core/grant/dialect.h"
+#include "core/grant/parts.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr const char* kVisibleDevices = "NVIDIA_VISIBLE_DEVICES";
@@ -45,4 +45,4 @@ Result<ContainerGrant> nvidia_grant(const GrantRequest& request) {
   return grant;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

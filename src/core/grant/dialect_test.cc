@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/dialect.h"
+#include "core/grant/dialect.h"
 
 #include <gmock/gmock.h>
 
-#include "grant/testing/shares.h"
+#include "core/grant/testing/shares.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::AllOf;
@@ -78,8 +78,8 @@ TEST(GcpsDialect, HasGcpsLimitsWithMps) {
   Offer offer = an_offer("nvidia.com/gpu", {a_shared_gpu(0, 10, 8 * kGiB)},
                          {.form = ShareForm::kReplicas,
                           .dialect = Dialect::kGcp,
-                          .demanded = Rung::kMps,
-                          .rung = Rung::kMps});
+                          .demanded = Enforcement::kMps,
+                          .enforcement = Enforcement::kMps});
   NodeFacts node = facts();
   node.mps["GPU-0"] = {.pipe_directory = "/tmp/nvidia-mps",
                        .mounts = {{"/tmp/nvidia-mps", "/tmp/nvidia-mps", false}}};
@@ -128,4 +128,4 @@ TEST(NvidiasDialect, HasNothingOfOursForCountedTimeSlicing) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/enforcement.h"
+#include "core/grant/enforcement.h"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
-#include "grant/mps.h"
-#include "grant/parts.h"
+#include "core/grant/mps_grant.h"
+#include "core/grant/parts.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // NVIDIA's, of its container toolkit: it reads a container's variables and has
@@ -25,8 +25,8 @@ bool counts_memory(const Offer& offer) {
                              [](const OfferedDevice& device) { return device.share_bytes > 0; });
 }
 
-// What NVIDIA's plugin would offer under the same ids: its users are to see
-// nothing that they have not seen before.
+// Resources that NVIDIA's plugin would offer under the same ids: containers must get the
+// same as with that plugin.
 bool is_nvidias_own(const Offer& offer) {
   const Terms& terms = offer.terms;
   return terms.dialect == Dialect::kNvidia && terms.form != ShareForm::kMemory && !terms.demanded &&
@@ -34,8 +34,8 @@ bool is_nvidias_own(const Offer& offer) {
                              [](const OfferedDevice& device) { return device.tag.empty(); });
 }
 
-// Where nobody but the policy's own words can ask for more than there is: a
-// whole device needs no limit, unless it is ours in part only.
+// A whole device needs no limit, unless only a part of it was granted to us. Only a policy
+// can demand one nevertheless.
 bool holds_itself(const Offer& offer) {
   if (std::ranges::any_of(offer.devices, &OfferedDevice::partial)) return false;
   return offer.terms.form == ShareForm::kWhole || is_nvidias_own(offer);
@@ -49,6 +49,10 @@ std::string driver_problem(const Offer& offer, const Enforcers& node) {
   if (!node.driver_limits_memory) {
     const std::string driver =
         node.driver_version.empty() ? "the driver" : "driver " + node.driver_version;
+    if (!node.limits_unknown.empty()) {
+      return "it is not known whether " + driver + " limits memory: " + node.limits_unknown +
+             "; it is asked again";
+    }
     return driver + " has no nvmlDeviceSetMemoryLimits_v1; r615 or newer has";
   }
   if (!node.no_driver_hook.empty()) return node.no_driver_hook;
@@ -67,13 +71,13 @@ std::string exclusive_problem(const Offer& offer, const Enforcers& node) {
   return node.no_exclusive;
 }
 
-// Why the node cannot hold the offer on this rung; empty: it can.
-std::string problem(Rung rung, const Offer& offer, const Enforcers& node) {
-  switch (rung) {
-    case Rung::kNone: return {};
-    case Rung::kMps: return node.no_mps;
-    case Rung::kMpsExclusive: return exclusive_problem(offer, node);
-    case Rung::kDriver: return driver_problem(offer, node);
+// Why the node cannot enforce this level for the offer; empty: it can.
+std::string problem(Enforcement enforcement, const Offer& offer, const Enforcers& node) {
+  switch (enforcement) {
+    case Enforcement::kNone: return {};
+    case Enforcement::kMps: return node.no_mps;
+    case Enforcement::kMpsExclusive: return exclusive_problem(offer, node);
+    case Enforcement::kDriver: return driver_problem(offer, node);
   }
   return "there is no such enforcement";
 }
@@ -117,14 +121,14 @@ std::string as_variable(std::string_view resource) {
   return name;
 }
 
-// Variables of the same name from two resources of one container collide at
-// the kubelet, which keeps one of them. So each is told twice: once by its plain
-// name, and once with the resource in it, which nothing collides with.
+// Variables of the same name from two resources of one container collide at the kubelet,
+// which keeps one of them. So each is set twice: by its plain name, and by a name with the
+// resource in it, which cannot collide.
 void tell(const GrantRequest& request, ContainerGrant& grant) {
   const std::string suffix = "_" + as_variable(request.offer.name.text);
   for (const auto& [name, value] :
        {std::pair{std::string("TRANCHE_MEMORY_ENFORCEMENT"),
-                  std::string(word(request.offer.terms.rung))},
+                  std::string(word(request.offer.terms.enforcement))},
         std::pair{std::string("TRANCHE_MEMORY_LIMIT_MIB"), smallest_mib(request)}}) {
     grant.env[name] = value;
     grant.env[name + suffix] = value;
@@ -142,6 +146,7 @@ Enforcers enforcers(const Inventory& inventory, const GrantOptions& options,
                     const std::vector<std::string>& disabled_hooks) {
   Enforcers node{.driver_version = inventory.driver_version,
                  .driver_limits_memory = inventory.limits_memory,
+                 .limits_unknown = inventory.limits_unknown,
                  .by_cdi = options.list.any_cdi()};
   const bool is_disabled = std::ranges::any_of(
       disabled_hooks, [](const std::string& hook) { return hook == kLimitHook || hook == "all"; });
@@ -152,33 +157,49 @@ Enforcers enforcers(const Inventory& inventory, const GrantOptions& options,
   return node;
 }
 
-Result<Rung> settle(const Offer& offer, const Enforcers& node) {
-  if (const std::optional<Rung> demanded = offer.terms.demanded) {
+Result<Enforcement> settle(const Offer& offer, const Enforcers& node) {
+  if (const std::optional<Enforcement> demanded = offer.terms.demanded) {
     const std::string why = problem(*demanded, offer, node);
     if (why.empty()) return *demanded;
     return Error{ErrorCode::kUnavailable, "enforcement " + std::string(word(*demanded)) +
                                               " is demanded of " + offer.name.text +
                                               ", and this node cannot hold it: " + why};
   }
-  if (holds_itself(offer) || !counts_memory(offer)) return Rung::kNone;
-  if (driver_problem(offer, node).empty()) return Rung::kDriver;
-  // A daemon of others serves whole GPUs, as far as anybody can know.
-  if (node.mps_of_others && node.no_mps.empty() && !has_mig(offer)) return Rung::kMps;
-  return Rung::kNone;
+  if (holds_itself(offer) || !counts_memory(offer)) return Enforcement::kNone;
+  if (driver_problem(offer, node).empty()) return Enforcement::kDriver;
+  // An external daemon serves whole GPUs, as far as we can know.
+  if (node.mps_of_others && node.no_mps.empty() && !has_mig(offer)) return Enforcement::kMps;
+  return Enforcement::kNone;
+}
+
+std::string unheld_memory(const Offer& offer, Enforcement enforcement, const Enforcers& node) {
+  if (offer.terms.form != ShareForm::kMemory || offer.terms.demanded ||
+      enforcement != Enforcement::kNone) {
+    return {};
+  }
+  std::string why = driver_problem(offer, node);
+  if (!node.no_mps.empty()) {
+    why += "; " + node.no_mps;
+  } else {
+    why += node.mps_of_others ? "; and a daemon of others does not serve MIG devices"
+                              : "; and nothing asks for MPS";
+  }
+  return offer.name.text + ": nothing holds containers to their share of memory: " + why +
+         ". Say enforcement: mps in its policy, or none where that is meant";
 }
 
 Status add_enforcement(const GrantRequest& request, ContainerGrant& grant) {
-  const Rung rung = request.offer.terms.rung;
-  if (holds_itself(request.offer) && rung == Rung::kNone) return Done{};
-  if (rung == Rung::kMps || rung == Rung::kMpsExclusive) {
+  const Enforcement enforcement = request.offer.terms.enforcement;
+  if (holds_itself(request.offer) && enforcement == Enforcement::kNone) return Done{};
+  if (enforcement == Enforcement::kMps || enforcement == Enforcement::kMpsExclusive) {
     if (Status wired = add_mps(request, grant); !wired) return wired;
     if (limits_are_the_daemons(request)) return Done{};
   }
-  if (rung == Rung::kDriver) {
+  if (enforcement == Enforcement::kDriver) {
     if (Status limited = add_driver_limits(request, grant); !limited) return limited;
   }
   if (counts_memory(request.offer)) tell(request, grant);
   return Done{};
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

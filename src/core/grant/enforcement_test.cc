@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/enforcement.h"
+#include "core/grant/enforcement.h"
 
 #include <gmock/gmock.h>
 
-#include "gpu/testing/literals.h"
-#include "grant/testing/shares.h"
+#include "core/gpu/testing/literals.h"
+#include "core/grant/testing/shares.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::HasSubstr;
@@ -17,93 +17,109 @@ const Enforcers kNewDriver{.driver_version = "615.10", .driver_limits_memory = t
 // As nothing is started that nobody asked for.
 const Enforcers kPipeOfOthers{.driver_version = "580.159.03", .mps_of_others = true};
 
-Rung settled(const Offer& offer, const Enforcers& node) {
-  const Result<Rung> rung = settle(offer, node);
-  EXPECT_TRUE(rung) << (rung ? "" : rung.error().message);
-  return rung ? *rung : Rung::kNone;
+Enforcement settled(const Offer& offer, const Enforcers& node) {
+  const Result<Enforcement> enforcement = settle(offer, node);
+  EXPECT_TRUE(enforcement) << (enforcement ? "" : enforcement.error().message);
+  return enforcement ? *enforcement : Enforcement::kNone;
 }
 
-std::string unsettled(Rung demanded, const Enforcers& node, Offer offer = gib_units()) {
+std::string unsettled(Enforcement demanded, const Enforcers& node, Offer offer = gib_units()) {
   offer.terms.demanded = demanded;
-  const Result<Rung> rung = settle(offer, node);
-  EXPECT_FALSE(rung);
-  return rung ? "" : rung.error().message;
+  const Result<Enforcement> enforcement = settle(offer, node);
+  EXPECT_FALSE(enforcement);
+  return enforcement ? "" : enforcement.error().message;
 }
 
 TEST(Settle, TakesTheBestThatIsThereWhereNothingIsDemanded) {
-  EXPECT_EQ(settled(gib_units(), kOldDriver), Rung::kNone);
-  EXPECT_EQ(settled(gib_units(), kPipeOfOthers), Rung::kMps);
-  EXPECT_EQ(settled(gib_units(), kNewDriver), Rung::kDriver);
+  EXPECT_EQ(settled(gib_units(), kOldDriver), Enforcement::kNone);
+  EXPECT_EQ(settled(gib_units(), kPipeOfOthers), Enforcement::kMps);
+  EXPECT_EQ(settled(gib_units(), kNewDriver), Enforcement::kDriver);
   Enforcers both = kNewDriver;
   both.mps_of_others = true;
-  EXPECT_EQ(settled(gib_units(), both), Rung::kDriver);
+  EXPECT_EQ(settled(gib_units(), both), Enforcement::kDriver);
   both.no_driver_hook = "the hook is disabled";
-  EXPECT_EQ(settled(gib_units(), both), Rung::kMps);
+  EXPECT_EQ(settled(gib_units(), both), Enforcement::kMps);
 }
 
 TEST(Settle, TakesExactlyWhatIsDemanded) {
   Offer offer = gib_units();
-  for (const Rung rung : {Rung::kNone, Rung::kMps, Rung::kMpsExclusive, Rung::kDriver}) {
-    offer.terms.demanded = rung;
-    EXPECT_EQ(settled(offer, kNewDriver), rung);
+  for (const Enforcement enforcement :
+       {Enforcement::kNone, Enforcement::kMps, Enforcement::kMpsExclusive, Enforcement::kDriver}) {
+    offer.terms.demanded = enforcement;
+    EXPECT_EQ(settled(offer, kNewDriver), enforcement);
   }
 }
 
 TEST(Settle, RefusesADriverThatCannot) {
-  EXPECT_EQ(unsettled(Rung::kDriver, kOldDriver),
+  EXPECT_EQ(unsettled(Enforcement::kDriver, kOldDriver),
             "enforcement driver is demanded of aliyun.com/gpu-mem, and this node cannot hold it: "
             "driver 580.159.03 has no nvmlDeviceSetMemoryLimits_v1; r615 or newer has");
-  EXPECT_THAT(unsettled(Rung::kDriver, {}), HasSubstr("the driver has no nvmlDeviceSet"));
+  EXPECT_THAT(unsettled(Enforcement::kDriver, {}), HasSubstr("the driver has no nvmlDeviceSet"));
   Enforcers no_hook = kNewDriver;
   no_hook.no_driver_hook = "--cdi-disable-hooks leaves out apply-cuda-memory-limits";
-  EXPECT_THAT(unsettled(Rung::kDriver, no_hook), HasSubstr("--cdi-disable-hooks"));
+  EXPECT_THAT(unsettled(Enforcement::kDriver, no_hook), HasSubstr("--cdi-disable-hooks"));
+}
+
+TEST(Settle, BlamesNoDriverThatHasNotAnswered) {
+  Enforcers node = kOldDriver;
+  node.limits_unknown = "nvmlDeviceGetMemoryLimits_v1 did not return";
+  EXPECT_THAT(unsettled(Enforcement::kDriver, node),
+              HasSubstr("it is not known whether driver 580.159.03 limits memory: "
+                        "nvmlDeviceGetMemoryLimits_v1 did not return; it is asked again"));
+  node.driver_limits_memory = true;  // as it was known before
+  EXPECT_EQ(settled(gib_units(), node), Enforcement::kDriver);
 }
 
 TEST(Settle, RefusesMpsWithItsReason) {
   Enforcers node = kOldDriver;
   node.no_mps = "there is no nvidia-cuda-mps-control below /driver-root";
-  EXPECT_THAT(unsettled(Rung::kMps, node), HasSubstr("cannot hold it: there is no nvidia-cuda"));
-  EXPECT_THAT(unsettled(Rung::kMpsExclusive, node), HasSubstr("there is no nvidia-cuda-mps"));
+  EXPECT_THAT(unsettled(Enforcement::kMps, node),
+              HasSubstr("cannot hold it: there is no nvidia-cuda"));
+  EXPECT_THAT(unsettled(Enforcement::kMpsExclusive, node),
+              HasSubstr("there is no nvidia-cuda-mps"));
   node = kOldDriver;
   node.no_exclusive = "the daemons are not ours";
-  EXPECT_THAT(unsettled(Rung::kMpsExclusive, node), HasSubstr("the daemons are not ours"));
+  EXPECT_THAT(unsettled(Enforcement::kMpsExclusive, node), HasSubstr("the daemons are not ours"));
 }
 
 TEST(Settle, KnowsWhatMigDevicesLack) {
   Offer offer = gib_units();
   offer.devices[1].mig_index = 0;
-  EXPECT_THAT(unsettled(Rung::kDriver, kNewDriver, offer), HasSubstr("no such limits on MIG"));
-  EXPECT_THAT(unsettled(Rung::kMpsExclusive, kOldDriver, offer), HasSubstr("no compute mode"));
-  EXPECT_EQ(settled(offer, kNewDriver), Rung::kNone);
-  EXPECT_EQ(settled(offer, kPipeOfOthers), Rung::kNone);
+  EXPECT_THAT(unsettled(Enforcement::kDriver, kNewDriver, offer),
+              HasSubstr("no such limits on MIG"));
+  EXPECT_THAT(unsettled(Enforcement::kMpsExclusive, kOldDriver, offer),
+              HasSubstr("no compute mode"));
+  EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kNone);
+  EXPECT_EQ(settled(offer, kPipeOfOthers), Enforcement::kNone);
 }
 
 TEST(Settle, LeavesAloneWhatSaysNothingOfMemory) {
   Offer offer = gib_units();
   offer.terms.form = ShareForm::kReplicas;
   for (OfferedDevice& device : offer.devices) device.share_bytes = 0;
-  EXPECT_EQ(settled(offer, kNewDriver), Rung::kNone);
-  EXPECT_THAT(unsettled(Rung::kDriver, kNewDriver, offer), HasSubstr("do not say how much memory"));
+  EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kNone);
+  EXPECT_THAT(unsettled(Enforcement::kDriver, kNewDriver, offer),
+              HasSubstr("do not say how much memory"));
 }
 
 TEST(Settle, LeavesNvidiasOwnResourcesAsTheyAre) {
   Offer offer =
       an_offer("nvidia.com/gpu", {a_shared_gpu(0, 4, 20 * kGiB)}, {.form = ShareForm::kReplicas});
-  EXPECT_EQ(settled(offer, kNewDriver), Rung::kNone);
-  EXPECT_EQ(settled(offer, kPipeOfOthers), Rung::kNone);
+  EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kNone);
+  EXPECT_EQ(settled(offer, kPipeOfOthers), Enforcement::kNone);
   // The same as a policy of ours is another matter.
   offer.devices[0].tag = "p1";
-  EXPECT_EQ(settled(offer, kNewDriver), Rung::kDriver);
+  EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kDriver);
 }
 
 TEST(Settle, KnowsThatBareDeviceNodesComeWithoutAHook) {
   Offer offer = gib_units();
   offer.terms.dialect = Dialect::kDeepomatic;
-  EXPECT_EQ(settled(offer, kNewDriver), Rung::kNone);
-  EXPECT_THAT(unsettled(Rung::kDriver, kNewDriver, offer), HasSubstr("cdi-cri"));
+  EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kNone);
+  EXPECT_THAT(unsettled(Enforcement::kDriver, kNewDriver, offer), HasSubstr("cdi-cri"));
   Enforcers by_cdi = kNewDriver;
   by_cdi.by_cdi = true;
-  EXPECT_EQ(settled(offer, by_cdi), Rung::kDriver);
+  EXPECT_EQ(settled(offer, by_cdi), Enforcement::kDriver);
 }
 
 TEST(Enforcers, AreWhatDriverAndRuntimeHave) {
@@ -111,6 +127,8 @@ TEST(Enforcers, AreWhatDriverAndRuntimeHave) {
   EXPECT_EQ(enforcers(node, {}, {}), (Enforcers{.driver_version = "580.105.08"}));
   node.limits_memory = true;
   EXPECT_TRUE(enforcers(node, {}, {}).driver_limits_memory);
+  node.limits_unknown = "it did not return";
+  EXPECT_EQ(enforcers(node, {}, {}).limits_unknown, "it did not return");
 }
 
 TEST(Enforcers, LackTheHookThatCdiSpecificationsLeaveOut) {
@@ -128,15 +146,32 @@ TEST(Settle, LeavesWholeGpusAsTheyAreInAnyDialect) {
   OfferedDevice gpu = a_shared_gpu(0, 1, 140 * kGiB);
   gpu.replicas.reset();
   const Offer offer = an_offer("nvidia.com/gpu", {gpu}, {.dialect = Dialect::kGcp});
-  EXPECT_EQ(settled(offer, kNewDriver), Rung::kNone);
+  EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kNone);
   EXPECT_EQ(
       must_grant(offer, {"GPU-0"}, {.control_nodes = {"/dev/nvidiactl", "/dev/nvidia-uvm"}}).env,
       (std::map<std::string, std::string>{}));
 }
 
+TEST(UnheldMemory, IsThatOfAnOfferWithoutADemandAndWithoutAnyMeans) {
+  EXPECT_THAT(unheld_memory(gib_units(), Enforcement::kNone, kOldDriver),
+              HasSubstr("aliyun.com/gpu-mem: nothing holds containers to their share of memory: "
+                        "driver 580.159.03 has no nvmlDeviceSetMemoryLimits_v1"));
+  EXPECT_EQ(unheld_memory(gib_units(), Enforcement::kMps, kPipeOfOthers), "");
+  Offer offer = gib_units();
+  offer.terms.demanded = Enforcement::kNone;
+  EXPECT_EQ(unheld_memory(offer, Enforcement::kNone, kOldDriver), "");
+  offer = gib_units();
+  offer.terms.form = ShareForm::kReplicas;
+  EXPECT_EQ(unheld_memory(offer, Enforcement::kNone, kOldDriver), "");
+  Enforcers node = kOldDriver;
+  node.no_mps = "there is no nvidia-cuda-mps-control";
+  EXPECT_THAT(unheld_memory(gib_units(), Enforcement::kNone, node),
+              HasSubstr("no nvidia-cuda-mps"));
+}
+
 TEST(DriversLimits, AreAskedForInMebibytesAndToldToTheContainer) {
   const ContainerGrant grant =
-      must_grant(gib_units(Rung::kDriver), shares_of(0, 20), {.driver_limits_memory = true});
+      must_grant(gib_units(Enforcement::kDriver), shares_of(0, 20), {.driver_limits_memory = true});
   EXPECT_EQ(grant.env.at("NVIDIA_GPU_MEMORY_REQUEST"), "20480");
   EXPECT_EQ(grant.env.at("NVIDIA_GPU_MEMORY_LIMIT"), "20480");
   EXPECT_EQ(grant.env.at("TRANCHE_MEMORY_ENFORCEMENT"), "driver");
@@ -147,17 +182,19 @@ TEST(DriversLimits, AreAskedForInMebibytesAndToldToTheContainer) {
 TEST(DriversLimits, AreTheSmallestOfGpusThatDiffer) {
   const Offer offer =
       an_offer("example.com/half", {a_shared_gpu(0, 2, 70 * kGiB), a_shared_gpu(1, 2, 40 * kGiB)},
-               {.form = ShareForm::kReplicas, .demanded = Rung::kDriver, .rung = Rung::kDriver});
+               {.form = ShareForm::kReplicas,
+                .demanded = Enforcement::kDriver,
+                .enforcement = Enforcement::kDriver});
   EXPECT_EQ(must_grant(offer, {"GPU-0::0", "GPU-1::0"}, {.driver_limits_memory = true})
                 .env.at("NVIDIA_GPU_MEMORY_LIMIT"),
             "40960");
 }
 
 TEST(DriversLimits, AreNotPromisedByADriverThatCannot) {
-  const Error error = must_refuse(gib_units(Rung::kDriver), {"GPU-0::0"});
+  const Error error = must_refuse(gib_units(Enforcement::kDriver), {"GPU-0::0"});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_THAT(error.message, HasSubstr("r615 or newer"));
-  Offer uncounted = gib_units(Rung::kDriver);
+  Offer uncounted = gib_units(Enforcement::kDriver);
   for (OfferedDevice& device : uncounted.devices) device.share_bytes = 0;
   EXPECT_THAT(must_refuse(uncounted, {"GPU-0::0"}, {.driver_limits_memory = true}).message,
               HasSubstr("how much memory they are is not known"));
@@ -172,9 +209,9 @@ TEST(AContainer, IsToldThatNothingHoldsIt) {
 
 TEST(AContainer, IsToldTheRungOfMps) {
   const NodeFacts node{.mps = {{"GPU-0", a_daemon(0)}}};
-  for (const auto& [rung, word] :
-       {std::pair{Rung::kMps, "mps"}, std::pair{Rung::kMpsExclusive, "mps-exclusive"}}) {
-    const ContainerGrant grant = must_grant(gib_units(rung), {"GPU-0::0"}, node);
+  for (const auto& [enforcement, word] : {std::pair{Enforcement::kMps, "mps"},
+                                          std::pair{Enforcement::kMpsExclusive, "mps-exclusive"}}) {
+    const ContainerGrant grant = must_grant(gib_units(enforcement), {"GPU-0::0"}, node);
     EXPECT_EQ(grant.env.at("TRANCHE_MEMORY_ENFORCEMENT"), word);
     EXPECT_TRUE(grant.env.contains("CUDA_MPS_PIPE_DIRECTORY"));
   }
@@ -182,7 +219,7 @@ TEST(AContainer, IsToldTheRungOfMps) {
 
 TEST(AContainer, IsToldNothingWhereMemoryIsNotCounted) {
   const Offer offer = an_offer("example.com/slice", {a_shared_gpu(0, 4)},
-                               {.form = ShareForm::kReplicas, .demanded = Rung::kNone});
+                               {.form = ShareForm::kReplicas, .demanded = Enforcement::kNone});
   EXPECT_FALSE(must_grant(offer, {"GPU-0::0"}).env.contains("TRANCHE_MEMORY_ENFORCEMENT"));
 }
 
@@ -192,13 +229,13 @@ TEST(PartOfAGpu, IsHeldAndToldOfLikeAnyShareThoughItIsOfferedWhole) {
   part.replicas.reset();
   part.partial = true;
   Offer offer = an_offer("nvidia.com/gpu", {part}, {});
-  const Result<Rung> rung = settle(offer, {.driver_limits_memory = true});
-  ASSERT_TRUE(rung);
-  EXPECT_EQ(*rung, Rung::kDriver);
+  const Result<Enforcement> enforcement = settle(offer, {.driver_limits_memory = true});
+  ASSERT_TRUE(enforcement);
+  EXPECT_EQ(*enforcement, Enforcement::kDriver);
   const ContainerGrant grant = must_grant(offer, {"GPU-0"});
   EXPECT_EQ(grant.env.at("TRANCHE_MEMORY_LIMIT_MIB"), "8192");
   EXPECT_EQ(grant.env.at("TRANCHE_MEMORY_ENFORCEMENT"), "none");
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/grant.h"
+#include "core/grant/grant.h"
 
-#include "grant/dialect.h"
-#include "grant/enforcement.h"
-#include "grant/request.h"
+#include "core/grant/dialect.h"
+#include "core/grant/enforcement.h"
+#include "core/grant/request.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 Result<ContainerGrant> in_its_dialect(const GrantRequest& request) {
@@ -31,4 +31,4 @@ Result<ContainerGrant> grant(const Offer& offer, const GrantOptions& options,
   return granted;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "grant/node_facts.h"
-#include "grant/options.h"
-#include "nested/nested_grant.h"
-#include "sharing/catalog.h"
+#include "core/grant/node_facts.h"
+#include "core/nested/nested_grant.h"
+#include "core/settings/grant_options.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct GrantedMount {
   std::string container_path;
@@ -37,17 +37,17 @@ struct ContainerGrant {
   std::vector<GrantedNode> nodes;
   std::map<std::string, std::string> annotations;
   std::vector<std::string> cdi_devices;  // "vendor/class=device"
-  // What is to be written down for a container that is itself a node; mounts of
-  // it are added once it is.
+  // The files for a container that is itself a node; their mounts are added once they are
+  // written.
   std::optional<NestedGrant> nested;
   std::vector<std::string> warnings;  // for the log: it may not be of much use
 
   bool operator==(const ContainerGrant&) const = default;
 };
 
-// Either all that was asked for, or an error that says which id is wrong and
-// why. The order of the ids does not matter: the grant follows the devices'.
+// Either everything that was requested, or an error that says which id is wrong and why.
+// The order of the ids does not matter: the grant follows the devices'.
 Result<ContainerGrant> grant(const Offer& offer, const GrantOptions& options,
                              const NodeFacts& facts, const std::vector<std::string_view>& ids);
 
-}  // namespace tranche
+}  // namespace tranche::core

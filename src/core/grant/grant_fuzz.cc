@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/text.h"
-#include "grant/grant.h"
+#include "core/grant/grant.h"
 
 namespace {
 
-using namespace tranche;  // NOLINT(google-build-using-namespace)
+using namespace tranche::core;  // NOLINT(google-build-using-namespace)
 
 constexpr std::uint64_t kGiB = 1ULL << 30;
 
@@ -45,7 +45,8 @@ void check(const Terms& terms, const std::vector<std::string_view>& ids) {
   const std::size_t devices = granted->nodes.size() - facts().control_nodes.size();
   if (devices < 1 || devices > 2) std::abort();
   // Two devices have two daemons here, and a container talks to one.
-  const bool one_only = terms.rung == Rung::kMps || terms.rung == Rung::kMpsExclusive;
+  const bool one_only =
+      terms.enforcement == Enforcement::kMps || terms.enforcement == Enforcement::kMpsExclusive;
   if (one_only && devices != 1) std::abort();
   for (const auto& [name, value] : granted->env) {
     if (name.empty() || value.empty() || value == "0") {
@@ -56,16 +57,18 @@ void check(const Terms& terms, const std::vector<std::string_view>& ids) {
 
 }  // namespace
 
-// Any ids against a resource of two devices, in every dialect and on every rung.
+// Any ids against a resource of two devices, in every convention and with every enforcement
+// level.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::vector<std::string> words =
-      tranche::split({reinterpret_cast<const char*>(data), size}, '\n');
+      tranche::core::split({reinterpret_cast<const char*>(data), size}, '\n');
   const std::vector<std::string_view> ids(words.begin(), words.end());
   for (const Dialect dialect :
        {Dialect::kNvidia, Dialect::kDeepomatic, Dialect::kGcp, Dialect::kGpushare}) {
-    for (const Rung rung : {Rung::kNone, Rung::kMps, Rung::kMpsExclusive, Rung::kDriver}) {
+    for (const Enforcement enforcement : {Enforcement::kNone, Enforcement::kMps,
+                                          Enforcement::kMpsExclusive, Enforcement::kDriver}) {
       for (const ShareForm form : {ShareForm::kReplicas, ShareForm::kMemory}) {
-        check({.form = form, .dialect = dialect, .rung = rung}, ids);
+        check({.form = form, .dialect = dialect, .enforcement = enforcement}, ids);
       }
     }
   }

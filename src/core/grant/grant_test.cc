@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/grant.h"
+#include "core/grant/grant.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/testing/literals.h"
-#include "sharing/offer.h"
+#include "core/gpu/testing/literals.h"
+#include "core/sharing/offer.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -235,4 +235,4 @@ TEST(UnhealthyDevice, IsRefusedWithItsReason) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

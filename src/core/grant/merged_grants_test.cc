@@ -7,9 +7,9 @@
 
 #include <set>
 
-#include "grant/testing/shares.h"
+#include "core/grant/testing/shares.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -112,7 +112,7 @@ TEST(TwoResourcesInOneContainer, OneOfThemMayBeGpushares) {
 
 TEST(TwoResourcesInOneContainer, AnMpsShareKeepsItsPipeAndLimitBesideAnother) {
   Offer memory = units();
-  memory.terms.rung = Rung::kMps;
+  memory.terms.enforcement = Enforcement::kMps;
   NodeFacts node = kFacts;
   node.mps["GPU-1"] = a_daemon(1);
   const Merged merged = merge(must_grant(whole_gpu(), {"GPU-0"}, node, kByCdi),
@@ -138,4 +138,4 @@ TEST(TwoResourcesInOneContainer, ByVariableOneOfTheDevicesIsLost) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/mps.h"
+#include "core/grant/mps_grant.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // Only where a container's devices differ in size does this choose: it is one
@@ -21,7 +21,7 @@ std::string smallest_percentage(const GrantRequest& request) {
   return thread_percentage(smallest->shares, smallest->device->shares());
 }
 
-// "0=20480M", or by uuid where nobody knows how the daemon counts.
+// "0=20480M", or by uuid where the daemon's numbering is not known.
 std::string memory_limit(const HeldDevice& held, const MpsWiring& wiring) {
   return (wiring.ordinal ? std::to_string(*wiring.ordinal) : held.device->uuid) + "=" +
          std::to_string(held.mib()) + "M";
@@ -74,7 +74,7 @@ Status add_mps(const GrantRequest& request, ContainerGrant& grant) {
                          "shares that one GPU has free, or run one daemon for the node");
     }
     if (held.bytes() > 0) limits.push_back(memory_limit(held, **wiring));
-    // Of replicas it is said once, when they are offered.
+    // For replicas the note is made once, when they are offered.
     if (request.offer.terms.form == ShareForm::kMemory && held.bytes() < kSmallShareBytes) {
       grant.warnings.push_back(small_share(held));
     }
@@ -89,4 +89,4 @@ Status add_mps(const GrantRequest& request, ContainerGrant& grant) {
   return Done{};
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a container is sent to the MPS daemon of its devices, and to what of them
-// it is held there. Pure.
+// How a container reaches the MPS daemon of its devices, and its limits there. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "base/result.h"
-#include "grant/grant.h"
-#include "grant/request.h"
+#include "core/grant/grant.h"
+#include "core/grant/request.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// A CUDA context alone takes about half a GiB of a share on a large GPU, less
-// where the thread percentage leaves few multiprocessors. Below this it is said.
+// A CUDA context alone takes about half a GiB of a share on a large GPU, less where the
+// thread percentage leaves few multiprocessors. Below this the grant has a note.
 inline constexpr std::uint64_t kSmallShareBytes = 1ULL << 30;
 
 // What CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is for `part` shares of `whole`: in
@@ -26,4 +25,4 @@ std::string thread_percentage(unsigned part, unsigned whole);
 // daemon, so devices with different ones are refused.
 Status add_mps(const GrantRequest& request, ContainerGrant& grant);
 
-}  // namespace tranche
+}  // namespace tranche::core

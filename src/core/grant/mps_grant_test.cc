@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/mps.h"
+#include "core/grant/mps_grant.h"
 
 #include <gmock/gmock.h>
 
-#include "grant/testing/shares.h"
+#include "core/grant/testing/shares.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::AllOf;
@@ -18,7 +18,9 @@ NodeFacts daemons() { return {.mps = {{"GPU-0", a_daemon(0)}, {"GPU-1", a_daemon
 Offer replicas() {
   return an_offer("example.com/slice",
                   {a_shared_gpu(0, 3, 40 * kGiB), a_shared_gpu(1, 10, 8 * kGiB)},
-                  {.form = ShareForm::kReplicas, .demanded = Rung::kMps, .rung = Rung::kMps});
+                  {.form = ShareForm::kReplicas,
+                   .demanded = Enforcement::kMps,
+                   .enforcement = Enforcement::kMps});
 }
 
 TEST(ThreadPercentage, KeepsOneDecimalAndRoundsDown) {
@@ -36,7 +38,8 @@ TEST(ThreadPercentage, IsNeverNoneOfTheGpu) {
 }
 
 TEST(Mps, SendsAContainerToItsGpusDaemonWithTheLimitsOfItsShare) {
-  const ContainerGrant grant = must_grant(gib_units(Rung::kMps), shares_of(1, 20), daemons());
+  const ContainerGrant grant =
+      must_grant(gib_units(Enforcement::kMps), shares_of(1, 20), daemons());
   EXPECT_EQ(grant.env.at("CUDA_MPS_PIPE_DIRECTORY"), "/run/mps");
   EXPECT_EQ(grant.env.at("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "25");
   EXPECT_EQ(grant.env.at("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "0=20480M");
@@ -53,13 +56,13 @@ TEST(Mps, AddsUpTheSharesOfOneReplicatedGpu) {
 TEST(Mps, NamesTheDeviceByUuidWhereNobodyKnowsHowTheDaemonCounts) {
   NodeFacts node = daemons();
   node.mps["GPU-1"].ordinal.reset();
-  EXPECT_EQ(must_grant(gib_units(Rung::kMps), {"GPU-1::0"}, node)
+  EXPECT_EQ(must_grant(gib_units(Enforcement::kMps), {"GPU-1::0"}, node)
                 .env.at("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"),
             "GPU-1=1024M");
 }
 
 TEST(Mps, WarnsOfUnitsThatAContextFills) {
-  Offer offer = gib_units(Rung::kMps);
+  Offer offer = gib_units(Enforcement::kMps);
   EXPECT_THAT(must_grant(offer, {"GPU-1::0"}, daemons()).warnings, testing::IsEmpty());
   for (OfferedDevice& device : offer.devices) device.share_bytes = 256ULL << 20;
   EXPECT_THAT(must_grant(offer, {"GPU-1::0", "GPU-1::1"}, daemons()).warnings,
@@ -112,7 +115,7 @@ TEST(Mps, RefusesADaemonInTroubleWithItsReason) {
 
 TEST(NvidiasMpsLayout, GetsThePipeAndTheMountsAndNothingElse) {
   Offer offer = an_offer("nvidia.com/gpu", {a_shared_gpu(0, 4, 20 * kGiB)},
-                         {.form = ShareForm::kReplicas, .rung = Rung::kMps});
+                         {.form = ShareForm::kReplicas, .enforcement = Enforcement::kMps});
   const std::string root = "/run/nvidia/mps";
   const NodeFacts node{
       .mps = {{"GPU-0",
@@ -129,4 +132,4 @@ TEST(NvidiasMpsLayout, GetsThePipeAndTheMountsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

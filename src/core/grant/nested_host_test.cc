@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "grant/testing/shares.h"
+#include "core/grant/testing/shares.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -179,4 +179,4 @@ TEST(NestedGrantOfAContainer, IsForNoOtherDialect) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

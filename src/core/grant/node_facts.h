@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a grant must know of the node beside the devices themselves. Gathered
-// at the edge, so that granting is a function of values.
+// Facts of the node that a grant depends on, besides the devices. They are gathered by the
+// caller, so that granting is a function of values.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "sharing/catalog.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // How a container on one device reaches the MPS daemon of that device.
 struct MpsWiring {
@@ -25,21 +25,22 @@ struct MpsWiring {
 
   std::string pipe_directory;  // in the container: CUDA_MPS_PIPE_DIRECTORY
   std::vector<Mount> mounts;
-  // What a client calls the device: "0=20480M". Empty: not known, as where a
-  // daemon has several or is somebody else's; then limits name it by its uuid.
+  // The device's number for a client: the 0 in "0=20480M". Empty: not known, because the
+  // daemon has several devices or is external; then limits name the device by its uuid.
   std::optional<unsigned> ordinal = 0;
-  // The daemon holds every client to the same limits by itself, as NVIDIA's
-  // does, and containers are told none.
+  // The daemon itself applies the same limits to all clients, as NVIDIA's does, and
+  // containers get none.
   bool limits_are_the_daemons = false;
-  // Why no container may be sent there now; empty: the daemon answers.
+  // Why no container may use it now; empty: the daemon answers.
   std::string problem;
+  // What is unknown or insecure about an external daemon; containers use it nevertheless.
+  std::string caution;
 
   bool operator==(const MpsWiring&) const = default;
 };
 
 struct NodeFacts {
-  // Of /dev/nvidiactl and its like, those that are there. As the container
-  // will see them.
+  // The control nodes that exist, such as /dev/nvidiactl, as the container will see them.
   std::vector<std::string> control_nodes;
   std::vector<unsigned> imex_channels;  // asked for and there
 
@@ -47,17 +48,23 @@ struct NodeFacts {
   // or indexes, "gds" to "all". A class that is not here has no specification.
   std::map<std::string, std::set<std::string>> cdi;
   std::string cdi_problem;  // why specifications are not current; empty: they are
+  // The version of NVIDIA's container toolkit, for people: "1.18.2". Empty where CDI is
+  // not used.
+  std::string toolkit;
+  // Why specifications lack the hook that has the driver limit memory, where containers get
+  // their devices by them alone; empty: they have it.
+  std::string no_limit_hook;
 
   std::string driver_version;  // "580.105.08"; empty: not known
-  // All that the node has, for those who are told of all (nested clusters).
+  // All devices of the node, for containers that see all of them (nested clusters).
   std::vector<OfferedDevice> devices;
-  std::set<std::string> excluded;  // uuids of GPUs that the configuration keeps back
+  std::set<std::string> excluded;  // uuids of GPUs that the configuration excludes
 
   std::map<std::string, MpsWiring> mps;  // by the device's uuid
-  // The driver can hold a cgroup to a limit of memory (r615 and newer).
+  // The driver can limit the memory of a cgroup (r615 and newer).
   bool driver_limits_memory = false;
 
   bool operator==(const NodeFacts&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/parts.h"
+#include "core/grant/parts.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "grant/cdi_names.h"
+#include "core/grant/cdi_names.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // A name for the annotation that differs between any two grants a container
@@ -118,8 +118,10 @@ void add_nodes(const GrantRequest& request, const std::string& permissions, Cont
 }
 
 void add_driver_mount(const GrantRequest& request, ContainerGrant& grant) {
-  const auto& folder = request.options.driver_mount;
-  if (folder) grant.mounts.push_back({folder->container_path, folder->host_path, true});
+  for (const auto* folder : {&request.options.driver_mount, &request.options.vulkan_mount}) {
+    if (!*folder) continue;
+    grant.mounts.push_back({(*folder)->container_path, (*folder)->host_path, true});
+  }
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways there are to hand a device to a container. A dialect chooses among
-// them. Pure.
+// The ways to pass a device to a container. A convention chooses among them. Pure.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "grant/grant.h"
-#include "grant/request.h"
+#include "core/grant/grant.h"
+#include "core/grant/request.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // The devices' names, by the id strategy.
 std::vector<std::string> device_names(const GrantRequest& request);
@@ -28,4 +27,4 @@ void add_nodes(const GrantRequest& request, const std::string& permissions, Cont
 // The folder with the driver's files, where one is configured.
 void add_driver_mount(const GrantRequest& request, ContainerGrant& grant);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "grant/request.h"
+#include "core/grant/request.h"
 
 #include <algorithm>
 #include <numeric>
 #include <unordered_set>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // A status that carries more than a few kilobytes of text does not arrive.
@@ -74,4 +74,4 @@ std::string told(const OfferedDevice& device) {
   return (device.is_mig() ? "MIG device " : "GPU ") + device.index() + " (" + device.uuid + ")";
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

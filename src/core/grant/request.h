@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a container was given, read from the kubelet's share ids: which devices,
-// and how many shares of each. Pure.
+// An allocation request, read from the kubelet's share ids: which devices, and how many
+// shares of each. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "grant/node_facts.h"
-#include "grant/options.h"
-#include "sharing/catalog.h"
+#include "core/grant/node_facts.h"
+#include "core/settings/grant_options.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct HeldDevice {
   const OfferedDevice* device = nullptr;  // never null; points into the offer
@@ -36,12 +36,12 @@ struct GrantRequest {
   unsigned shares() const;
 };
 
-// Refuses ids that the offer does not have, that are given twice or that are
-// unhealthy. Which of them may go together is placement/fit.h's.
+// Refuses ids that the offer does not have, that are given twice or that are unhealthy.
+// placement/fit.h decides which of them may go together.
 Result<GrantRequest> read_request(const Offer& offer, const GrantOptions& options,
                                   const NodeFacts& facts, const std::vector<std::string_view>& ids);
 
-// The request cannot be met as it is.
+// The request itself is wrong.
 Error refusal(const Offer& offer, const std::string& why);
 // The request is right, and the node cannot meet it now.
 Error unavailable(const Offer& offer, const std::string& why);
@@ -49,4 +49,4 @@ Error unavailable(const Offer& offer, const std::string& why);
 // "GPU 3 (GPU-8f1c…)" or "MIG device 3:1 (MIG-c8b1…)", as messages name it.
 std::string told(const OfferedDevice& device);
 
-}  // namespace tranche
+}  // namespace tranche::core

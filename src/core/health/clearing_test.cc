@@ -2,11 +2,11 @@
 //
 // One test a row of the table in docs/health.md: for each class of fault, what
 // clears it and what does not.
-#include "inventory/clearing.h"
+#include "core/health/clearing.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // A fault of session 5 in boot "b1".
@@ -76,6 +76,28 @@ TEST(ResetFault, OnAnOldDriverIsClearedByAResetOrAReboot) {
   EXPECT_TRUE(clears(a_fault(Clearance::kRecovery), rebooted));
 }
 
+TEST(ResetFault, IsNotClearedByAnActionThatDoesNotSpeakOfIt) {
+  Fault fault = a_fault(Clearance::kRecovery);
+  fault.action_tells = false;
+  fault.driver_asked = true;  // because of another fault
+  EXPECT_FALSE(clears(fault, in_fresh_session()));
+  fault.reset_seen = true;
+  EXPECT_TRUE(clears(fault, in_fresh_session()));
+}
+
+TEST(FallenOffTheBus, IsClearedByADriverThatWasBoundAgain) {
+  Fault fault = a_fault(Clearance::kReset);
+  fault.binding = 100;
+  Evidence evidence = in_fresh_session();
+  EXPECT_FALSE(clears(fault, evidence)) << "not known any more";
+  evidence.binding = 100;
+  EXPECT_FALSE(clears(fault, evidence));
+  evidence.binding = 101;
+  EXPECT_TRUE(clears(fault, evidence));
+  fault.clearance = Clearance::kReboot;
+  EXPECT_FALSE(clears(fault, evidence));
+}
+
 TEST(FallenOffTheBus, IsClearedByAResetOrARebootAndNotByTheDriversWord) {
   EXPECT_FALSE(clears(a_fault(Clearance::kReset), in_fresh_session()));
   EXPECT_TRUE(clears(after_reset(Clearance::kReset), fine()));
@@ -95,16 +117,37 @@ TEST(RebootFault, StaysWhereTheBootIsNotKnown) {
 }
 
 TEST(RowRemap, IsClearedWhenNoneIsPendingAnyMore) {
-  Evidence evidence = fine();
+  Evidence evidence = in_fresh_session();
   evidence.vitals.repair_pending = true;
   EXPECT_FALSE(clears(a_fault(Clearance::kRepair), evidence));
   evidence.vitals.repair_pending = false;
   EXPECT_TRUE(clears(a_fault(Clearance::kRepair), evidence));
 }
 
+TEST(RowRemap, MayNotBeRecordedYetInTheSessionOfTheFault) {
+  Evidence evidence = fine();
+  evidence.vitals.repair_pending = false;
+  EXPECT_FALSE(clears(a_fault(Clearance::kRepair), evidence));
+}
+
 TEST(RowRemap, IsClearedByAResetWhereTheDriverDoesNotSay) {
   EXPECT_FALSE(clears(a_fault(Clearance::kRepair), fine()));
   EXPECT_TRUE(clears(after_reset(Clearance::kRepair), fine()));
+}
+
+TEST(RetiredUnit, IsClearedWhenNoRetirementIsPendingAnyMore) {
+  Evidence evidence = in_fresh_session();
+  evidence.vitals.repair_pending = false;
+  EXPECT_FALSE(clears(a_fault(Clearance::kRetirement), evidence)) << "that is about memory";
+  evidence.vitals.units_pending = true;
+  EXPECT_FALSE(clears(a_fault(Clearance::kRetirement), evidence));
+  evidence.vitals.units_pending = false;
+  EXPECT_TRUE(clears(a_fault(Clearance::kRetirement), evidence));
+}
+
+TEST(RetiredUnit, IsClearedByAResetWhereTheDriverDoesNotSay) {
+  EXPECT_FALSE(clears(a_fault(Clearance::kRetirement), in_fresh_session()));
+  EXPECT_TRUE(clears(after_reset(Clearance::kRetirement), fine()));
 }
 
 TEST(FailedRowRemap, StaysUntilTheCardIsReplaced) {
@@ -115,12 +158,47 @@ TEST(FailedRowRemap, StaysUntilTheCardIsReplaced) {
   EXPECT_TRUE(clears(a_fault(Clearance::kSound), evidence));
 }
 
-TEST(NvLinkFault, IsClearedWhenEveryLinkIsUp) {
+TEST(NvLinkFault, IsClearedWhenTheLinksThatWereUpAreUp) {
+  Fault fault = a_fault(Clearance::kLinks);
+  fault.links = {0, 1, 2};
   Evidence evidence = in_fresh_session();
-  evidence.vitals.links_down = 1;
-  EXPECT_FALSE(clears(a_fault(Clearance::kLinks), evidence));
-  evidence.vitals.links_down = 0;
-  EXPECT_TRUE(clears(a_fault(Clearance::kLinks), evidence));
+  evidence.vitals.links = {.up = {0, 2}, .down = {1}};
+  EXPECT_FALSE(clears(fault, evidence));
+  evidence.vitals.links = {.up = {0, 1, 2}, .down = {3, 4}};
+  EXPECT_TRUE(clears(fault, evidence)) << "3 and 4 never were up";
+  EXPECT_FALSE(clears(fault,
+                      [&] {
+                        Evidence same_session = evidence;
+                        same_session.session = fault.session;
+                        return same_session;
+                      }()))
+      << "the driver's word is needed as well";
+}
+
+TEST(NvLinkFault, DoesNotMissALinkThatTheDriverNoLongerHas) {
+  Fault fault = a_fault(Clearance::kLinks);
+  fault.links = {0, 1};
+  Evidence evidence = in_fresh_session();
+  evidence.vitals.links = {.up = {0}};
+  EXPECT_TRUE(clears(fault, evidence));
+}
+
+TEST(LinkDown, IsClearedWhenTheLinksThatWereUpAreUp) {
+  Fault fault = a_fault(Clearance::kLinkUp);
+  fault.links = {0, 1};
+  Evidence evidence = fine();
+  evidence.vitals.links = {.up = {0}, .down = {1}};
+  EXPECT_FALSE(clears(fault, evidence));
+  evidence.vitals.links = {.up = {0, 1}, .down = {2}};
+  EXPECT_TRUE(clears(fault, evidence));
+}
+
+TEST(LinkDown, IsClearedByAResetWhereNothingIsKnownOfTheLinks) {
+  Evidence evidence = in_fresh_session();
+  EXPECT_FALSE(clears(a_fault(Clearance::kLinkUp), evidence));
+  evidence.vitals.links = {.up = {0}};
+  EXPECT_FALSE(clears(a_fault(Clearance::kLinkUp), evidence)) << "which were up is not known";
+  EXPECT_TRUE(clears(after_reset(Clearance::kLinkUp), evidence));
 }
 
 TEST(InforomFault, IsClearedWhenItValidates) {
@@ -173,13 +251,25 @@ TEST(UnwatchedGpu, IsClearedWhenItsEventsAreWatched) {
 }
 
 TEST(ShowsReset, WhereACounterThatOnlyGrowsHasFallen) {
-  EXPECT_TRUE(shows_reset({.uncorrected_ecc = 2}, {.uncorrected_ecc = 0}));
-  EXPECT_TRUE(shows_reset({.energy_mj = 900}, {.energy_mj = 1}));
-  EXPECT_TRUE(shows_reset({.pcie_replays = 3}, {.pcie_replays = 0}));
-  EXPECT_FALSE(
-      shows_reset({.uncorrected_ecc = 0, .energy_mj = 5}, {.uncorrected_ecc = 0, .energy_mj = 5}));
-  EXPECT_FALSE(shows_reset({.energy_mj = 5}, {}));
-  EXPECT_FALSE(shows_reset({}, {.energy_mj = 5}));
+  EXPECT_TRUE(shows_reset({.uncorrected_ecc = 2}, {.uncorrected_ecc = 0}, true));
+  EXPECT_TRUE(shows_reset({.energy_mj = 900}, {.energy_mj = 1}, true));
+  EXPECT_TRUE(shows_reset({.pcie_replays = 3}, {.pcie_replays = 0}, true));
+  EXPECT_FALSE(shows_reset({.uncorrected_ecc = 0, .energy_mj = 5},
+                           {.uncorrected_ecc = 0, .energy_mj = 5}, true));
+  EXPECT_FALSE(shows_reset({.energy_mj = 5}, {}, true));
+  EXPECT_FALSE(shows_reset({}, {.energy_mj = 5}, true));
+}
+
+TEST(ShowsReset, NotWhereTheDriverMayHaveBeenClosedBetween) {
+  const auto read = [](std::uint64_t energy_mj, std::optional<bool> persistence) {
+    return Vitals{.energy_mj = energy_mj, .persistence = persistence};
+  };
+  EXPECT_FALSE(shows_reset(read(900, false), read(1, false), false));
+  EXPECT_FALSE(shows_reset(read(900, std::nullopt), read(1, std::nullopt), false));
+  EXPECT_FALSE(shows_reset(read(900, true), read(1, false), false));
+  EXPECT_FALSE(shows_reset(read(900, false), read(1, true), false));
+  EXPECT_TRUE(shows_reset(read(900, true), read(1, true), false));
+  EXPECT_TRUE(shows_reset(read(900, false), read(1, false), true)) << "we had it open";
 }
 
 TEST(Flapping, DoublesWhatAGpuHasToPass) {
@@ -190,4 +280,4 @@ TEST(Flapping, DoublesWhatAGpuHasToPass) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

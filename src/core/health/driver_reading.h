@@ -1,36 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GpuSource is where GPUs are read from: the driver's library, or the device
-// nodes alone. It translates and decides nothing: what a reading means for a
-// GPU's health is the inventory's to say.
-//
-// Not thread-safe: one thread uses it. No call of it blocks for ever; what the
-// driver does not answer is reported as hung.
+// What the driver reports about its GPUs in one poll. Values only; NodeState decides what
+// they mean for a GPU's health.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "gpu/inventory.h"
+#include "core/gpu/inventory.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// What tells whether a GPU is well, and whether it has been reset since last
-// time. Empty: the driver does not say.
+// A GPU's NVLinks by their state. A link that the driver does not support, because nothing
+// was ever connected, is in neither set.
+struct NvLinks {
+  std::set<unsigned> up;
+  std::set<unsigned> down;
+
+  bool operator==(const NvLinks&) const = default;
+};
+
+// Values that show whether a GPU is healthy, and whether it was reset since the last poll.
+// Empty: the driver does not report it.
 struct Vitals {
   std::optional<unsigned> recovery_action;       // the driver's number; 0: none needed
   std::optional<std::uint64_t> uncorrected_ecc;  // since the last reset
   std::optional<std::uint64_t> energy_mj;        // since the driver was loaded
   std::optional<std::uint64_t> pcie_replays;     // since the last reset
   std::optional<bool> repair_pending;            // row remap or page retirement awaits a reset
+  std::optional<bool> units_pending;             // a channel's or TPC's retirement awaits one
   std::optional<bool> remap_failed;              // a row could not be remapped, ever
   std::optional<bool> fabric_ready;              // empty also where there is no fabric
-  std::optional<unsigned> links_down;            // NVLinks that are there and not up
+  std::optional<NvLinks> links;
   std::optional<bool> inforom_valid;
+  // The driver keeps the GPU and its counters while no process has it open.
+  std::optional<bool> persistence;
 
   bool operator==(const Vitals&) const = default;
 };
@@ -52,8 +59,7 @@ struct GpuFailure {
 // One GPU that the driver enumerates.
 struct GpuReading {
   unsigned index = 0;
-  // Everything known of it; health is not filled in. Empty where it would not
-  // say who it is.
+  // Everything known of it except its health. Empty: it did not report its identity.
   std::optional<Gpu> gpu;
   std::optional<GpuFailure> failure;
   Vitals vitals;
@@ -68,7 +74,9 @@ struct DriverReading {
   std::string driver_version;
   std::string cuda_version;
   bool limits_memory = false;  // of a control group (R615)
-  // Counts openings of the driver: evidence from a fresh session weighs more.
+  // Why it is not known whether it does; then limits_memory is what was last known.
+  std::string limits_unknown;
+  // Counts openings of the driver, because evidence from a new session weighs more.
   std::uint64_t session = 0;
   std::vector<GpuReading> gpus;
   Topology topology;
@@ -87,28 +95,13 @@ struct DriverEvent {
   bool operator==(const DriverEvent&) const = default;
 };
 
-// What to read beyond the usual, because an open fault waits for it. The usual
-// takes a driver half a millisecond a GPU; each of these takes many times that.
-struct ReadWish {
+// Values to read in addition, because an open fault depends on them. A regular poll takes
+// the driver half a millisecond per GPU; each of these takes many times that.
+struct ReadRequest {
   bool energy = false;
   bool links = false;
   bool inforom = false;
+  bool units = false;
 };
 
-class GpuSource {
- public:
-  virtual ~GpuSource() = default;
-
-  // Opens the driver afresh. This attaches to every GPU at once: there is no
-  // session with some of them only.
-  virtual Status open() = 0;
-  // Lets go of the driver: nothing of it is held open afterwards.
-  virtual void close() = 0;
-  // An error is the driver's, not one GPU's.
-  virtual Result<DriverReading> read(const ReadWish& wish) = 0;
-  // Waits for events, at most that long. An error means that none are to be
-  // had until the driver is read again; kNotFound, that there never are any.
-  virtual Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) = 0;
-};
-
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/fault.h"
+#include "core/health/fault.h"
 
 #include <array>
 #include <utility>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr std::array kClearances{
     std::pair{Clearance::kProbe, "probe"},        std::pair{Clearance::kRecovery, "recovery"},
     std::pair{Clearance::kReset, "reset"},        std::pair{Clearance::kReboot, "reboot"},
-    std::pair{Clearance::kRepair, "repair"},      std::pair{Clearance::kSound, "sound"},
-    std::pair{Clearance::kLinks, "links"},        std::pair{Clearance::kInforom, "inforom"},
+    std::pair{Clearance::kRepair, "repair"},      std::pair{Clearance::kRetirement, "retirement"},
+    std::pair{Clearance::kSound, "sound"},        std::pair{Clearance::kLinks, "links"},
+    std::pair{Clearance::kLinkUp, "link-up"},     std::pair{Clearance::kInforom, "inforom"},
     std::pair{Clearance::kCondition, "condition"}};
 
 constexpr std::array kKinds{std::pair{FaultKind::kXid, "xid"},
@@ -69,4 +70,9 @@ bool recovery_action_allows_use(unsigned action) {
   return action == 0 || action == 5;
 }
 
-}  // namespace tranche
+bool recovery_action_is_reset(unsigned action) {
+  // GPU reset, drain and reset, bus reset.
+  return action == 1 || action == 4 || action == 6;
+}
+
+}  // namespace tranche::core

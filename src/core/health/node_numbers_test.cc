@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/testing/literals.h"
-#include "inventory/node_state.h"
+#include "core/gpu/testing/literals.h"
+#include "core/health/node_state.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -83,4 +83,4 @@ TEST(NodeNumbers, KnowsAFailingGpuByTheDriversIndexOfTheLastReading) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

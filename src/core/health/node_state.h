@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of the node's GPUs over time: every GPU seen and not gone, its
-// open faults, and what has been seen since towards clearing them. Readings and
-// events are folded in one by one; the inventory that others see is a view of
-// it. Pure: no driver, no clock, no log.
+// The state of the node's GPUs over time: every GPU that was seen and not removed, its open
+// faults, and the evidence since then towards clearing them. Readings and events are folded
+// in one by one; the inventory is a view of it. Pure: no driver, no clock, no log.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "gpu/inventory.h"
-#include "inventory/fault.h"
-#include "inventory/gpu_source.h"
-#include "inventory/xid_policy.h"
+#include "core/gpu/inventory.h"
+#include "core/health/driver_reading.h"
+#include "core/health/fault.h"
+#include "core/health/xid_policy.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// What is seen beside the driver at the moment of a fold.
+// What is known apart from the driver at the moment of a fold.
 struct Surroundings {
   std::string boot_id;   // empty: not known
   std::int64_t now = 0;  // seconds, of any clock that outlives a restart
@@ -29,25 +28,36 @@ struct Surroundings {
   std::function<std::optional<bool>(const PciAddress&)> has_pci_device = [](const PciAddress&) {
     return std::nullopt;
   };
+  // Which binding of the kernel's driver to the PCI device this is: another number,
+  // another binding. Empty: not known.
+  std::function<std::optional<std::uint64_t>(const PciAddress&)> driver_binding =
+      [](const PciAddress&) { return std::nullopt; };
+  // The driver was not watched when an event came, so it is not known whether a reset that
+  // the next reading shows was before or after it.
+  bool order_unknown = false;
 };
 
 struct NodeState {
-  // Health and numbers of GPUs are filled in by present(); `index` of a GPU is what
-  // the driver counted when it last listed it.
+  // Health and numbers of GPUs are filled in by present(); `index` of a GPU is the driver's
+  // index when it last listed the GPU.
   Inventory inventory;
   std::map<GpuUuid, Vitals> vitals;
+  std::map<GpuUuid, std::uint64_t> vitals_session;  // in which they were read
+  std::map<GpuUuid, std::set<unsigned>> links_seen_up;
   std::vector<Fault> faults;
-  // When each GPU recovered lately; a GPU that comes and goes has to pass more.
+  // The faults that the last reading ended, and what it showed.
+  std::vector<Remedy> ended;
+  // When each GPU recovered recently; a GPU that flaps needs more good readings.
   std::map<GpuUuid, std::vector<std::int64_t>> recoveries;
-  // The driver was let go of on request, and whom that makes unhealthy, why.
+  // The driver was closed by `release`; the GPUs that this makes unhealthy, and why.
   bool driver_released = false;
   std::map<GpuUuid, std::string> released;
   std::uint64_t session = 0;
-  // In the last reading a GPU failed that has never said who it is.
+  // In the last reading a GPU failed that has never reported its identity.
   bool has_stranger = false;
-  std::set<GpuUuid> named;                 // GPUs that said who they are in the last reading
+  std::set<GpuUuid> named;                 // GPUs that reported their identity in the last reading
   DriverKind seen_by = DriverKind::kNone;  // what the last reading came from
-  // The kernel module was seen gone: what comes back has been reset.
+  // The kernel module was seen unloaded: GPUs that come back have been reset.
   bool driver_was_unloaded = false;
 
   bool operator==(const NodeState&) const = default;
@@ -58,23 +68,23 @@ NodeState with_event(NodeState state, const DriverEvent& event, const XidPolicy&
                      const Surroundings& around);
 // The driver could not be reached; every GPU is unhealthy until it is.
 NodeState with_driver_trouble(NodeState state, std::string trouble, bool unloaded);
-// Lets go of the driver for the sake of these GPUs, or of all where none is
-// named. The others stay as they are known while the kernel's log still tells
-// of their errors, else nobody knows how they are.
+// Closes the driver because of these GPUs, or of all where none is named. The others keep
+// their health while the kernel's log still shows their errors; otherwise their health is
+// unknown.
 NodeState with_release(NodeState state, const std::vector<GpuUuid>& gpus, bool kernel_log_tells);
 NodeState with_resume(NodeState state);
-// The next reading binds what it sees in these slots by the driver's index.
+// The next reading numbers the GPUs in these slots by the driver's index.
 NodeState with_forgotten_numbers(NodeState state, const std::set<unsigned>& numbers);
 
 // The inventory with every GPU's number, and the health of every GPU and MIG
 // device, filled in.
 Inventory present(const NodeState& state);
 
-// What the next reading should look at, for the sake of open faults.
-ReadWish wish_for(const NodeState& state);
+// What the next reading must include because of open faults.
+ReadRequest wish_for(const NodeState& state);
 
-// Whether a fresh session with the driver could clear something: one that was
-// there before a GPU was lost never sees it come back.
+// Whether a new session with the driver could clear something: a session that was open when
+// a GPU was lost never sees it come back.
 bool wants_fresh_session(const NodeState& state);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/node_state.h"
+#include "core/health/node_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/testing/literals.h"
-#include "inventory/testing/readings.h"
+#include "core/gpu/testing/literals.h"
+#include "core/health/testing/readings.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -231,6 +231,7 @@ TEST(Xid, ThatNeedsAResetStaysWhateverTimePasses) {
 
 TEST(Xid, ThatNeedsAResetIsClearedByOneSeenInTheCounters) {
   NodeState state = with_event(node_of(1), xid("GPU-0", 79), {}, kAround);
+  state = with_reading(state, all_fine(1), kAround);
   DriverReading after = all_fine(1);
   after.gpus[0].vitals.energy_mj = 3;  // it was 1000
   state = with_reading(state, after, kAround);
@@ -248,6 +249,7 @@ TEST(Xid, ThatNeedsAResetIsClearedByADriverThatWasReloaded) {
 
 TEST(Xid, ThatComesAgainNeedsEvidenceAgain) {
   NodeState state = with_event(node_of(1), xid("GPU-0", 119), {}, kAround);
+  state = with_reading(state, all_fine(1), kAround);
   DriverReading after = all_fine(1);
   after.gpus[0].vitals = {.recovery_action = 1, .energy_mj = 3};
   state = with_reading(state, after, kAround);  // reset, but the driver asks for another
@@ -322,9 +324,18 @@ TEST(DriverTrouble, MakesEveryGpuUnhealthyAndHidesNone) {
 TEST(Release, MakesTheGpusConcernedUnhealthyUntilTheyAreTakenUpAgain) {
   NodeState state = with_release(node_of(2), {GpuUuid("GPU-1")}, true);
   EXPECT_THAT(unhealthy(state), ElementsAre("GPU-1"));
-  EXPECT_THAT(reason(state, 1), "let go of on request, until it is taken up again");
+  EXPECT_THAT(reason(state, 1), "released on request");
   state = with_reading(with_resume(state), all_fine(2, 3), kAround);
   EXPECT_THAT(unhealthy(state), IsEmpty());
+}
+
+TEST(Remedies, SayWhatEndsEachTrouble) {
+  NodeState state = with_event(node_of(2), xid("GPU-1", 79), {}, kAround);
+  state = with_release(state, {GpuUuid("GPU-1")}, true);
+  EXPECT_THAT(present(state).remedies,
+              ElementsAre(Remedy{"GPU-1", "released on request", "`resume`"},
+                          Remedy{"GPU-1", "XID 79: the GPU fell off the bus",
+                                 "a reset of the GPU or a reboot of the node"}));
 }
 
 TEST(Release, OfNoneInParticularIsOfAll) {
@@ -342,15 +353,15 @@ TEST(Release, CallsTheOthersUnwatchedWhereTheKernelLogDoesNotTell) {
   const NodeState state = with_release(node_of(2), {GpuUuid("GPU-1")}, false);
   EXPECT_THAT(unhealthy(state), ElementsAre("GPU-0", "GPU-1"));
   EXPECT_THAT(reason(state, 0), HasSubstr("not watched"));
-  EXPECT_THAT(reason(state, 1), HasSubstr("let go of on request"));
+  EXPECT_THAT(reason(state, 1), HasSubstr("released on request"));
 }
 
-TEST(ReadWish, AsksForCountersWhileAFaultWaitsForAReset) {
+TEST(ReadRequest, AsksForCountersWhileAFaultWaitsForAReset) {
   EXPECT_FALSE(wish_for(node_of(1)).energy);
   EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 48), {}, kAround)).energy);
 }
 
-TEST(ReadWish, AsksForWhatOpenFaultsWaitFor) {
+TEST(ReadRequest, AsksForWhatOpenFaultsWaitFor) {
   EXPECT_FALSE(wish_for(node_of(1)).links);
   EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 74), {}, kAround)).links);
   EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 125), {}, kAround)).inforom);
@@ -364,4 +375,4 @@ TEST(FreshSession, IsWantedForTheDriversWordOnAFaultItHasNotSpokenOf) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

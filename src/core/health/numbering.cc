@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/numbering.h"
+#include "core/health/numbering.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 template <typename Predicate>
@@ -84,7 +84,7 @@ GpuNumbers with_gpus(GpuNumbers numbers, const std::vector<Gpu>& gpus) {
   for (const Gpu& gpu : gpus) {
     if (!gpu.pci) continue;
     const auto mine = slot_of(numbers, gpu, occupied);
-    // A card is in one slot: only the number that it has now may follow it.
+    // A card is in one slot, so only its current number may move with it.
     for (auto& [number, slot] : numbers) {
       if (number != mine->first && slot.uuid == gpu.uuid) slot.uuid = {};
     }
@@ -107,7 +107,7 @@ GpuNumbers with_reading(GpuNumbers numbers, const DriverReading& reading) {
 
 std::vector<unsigned> numbers_of(const GpuNumbers& numbers, const std::vector<Gpu>& gpus) {
   Assignment assignment(numbers, gpus);
-  // The card that was seen last in a slot goes before one that was there earlier
+  // The card that was seen last in a slot takes precedence over one that was there earlier
   // and is lost.
   assignment.give_bound([](const Gpu& gpu, const NumberedSlot& slot) {
     return gpu.pci == slot.pci && gpu.uuid == slot.uuid;
@@ -135,11 +135,13 @@ std::vector<NumberChange> changes_between(const GpuNumbers& before, const GpuNum
                          "was at " + to_string(known->second.pci)});
     } else if (known->second.uuid != slot.uuid && !slot.uuid.empty()) {
       const std::string& earlier = known->second.uuid.text;
-      changes.push_back({true, "another gpu is in the slot; it takes the slot's number", number,
-                         slot, earlier.empty() ? "" : "was " + earlier});
+      changes.push_back({true,
+                         "another gpu is in the slot; it takes the slot's number, and the old gpu "
+                         "is no longer listed",
+                         number, slot, earlier.empty() ? "" : "was " + earlier});
     }
   }
   return changes;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

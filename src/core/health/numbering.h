@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which number a GPU has. The number is bound to the PCI address when a GPU is
-// first seen there, and stays bound while the slot is empty, so that an index
-// in the configuration goes on meaning the same slot. Pure.
+// Which number a GPU has. The number is bound to the PCI address when a GPU is first seen
+// there, and stays bound while the slot is empty, so that an index in the configuration
+// always means the same slot. Pure.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "gpu/gpu_numbers.h"
-#include "inventory/gpu_source.h"
+#include "core/gpu/gpu_numbers.h"
+#include "core/health/driver_reading.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// Binds the GPUs of one reading of the driver, in the driver's order; `index`
-// is what the driver counts.
+// Binds the GPUs of one reading of the driver, in the driver's order; `index` is the
+// driver's.
 //  - A PCI address that has a number keeps it, whichever card is there.
 //  - A card that has left its slot for an address without a number takes its
 //    number along: it was moved, or the bus was renumbered.
@@ -31,7 +31,7 @@ GpuNumbers with_reading(GpuNumbers numbers, const DriverReading& reading);
 // bound has the driver's index where that is free, else the lowest free number.
 std::vector<unsigned> numbers_of(const GpuNumbers& numbers, const std::vector<Gpu>& gpus);
 
-// What became of the numbers, for the log.
+// Changes of the numbers, for the log.
 struct NumberChange {
   bool is_warning = false;
   std::string what;
@@ -43,4 +43,4 @@ struct NumberChange {
 };
 std::vector<NumberChange> changes_between(const GpuNumbers& before, const GpuNumbers& after);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/numbering.h"
+#include "core/health/numbering.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/testing/literals.h"
+#include "core/gpu/testing/literals.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -114,7 +114,9 @@ TEST(NumberChanges, WarnOfAnotherCardAndOfAnotherAddress) {
   ASSERT_THAT(changes, SizeIs(2));
   EXPECT_TRUE(changes[0].is_warning);
   EXPECT_EQ(changes[0].number, 1U);
-  EXPECT_EQ(changes[0].what, "another gpu is in the slot; it takes the slot's number");
+  EXPECT_EQ(changes[0].what,
+            "another gpu is in the slot; it takes the slot's number, and the old gpu is no longer "
+            "listed");
   EXPECT_EQ(changes[0].detail, "was GPU-1");
   EXPECT_TRUE(changes[1].is_warning);
   EXPECT_EQ(changes[1].number, 2U);
@@ -132,4 +134,4 @@ TEST(NumberChanges, TellWhatIsBoundAndWhatIsForgotten) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

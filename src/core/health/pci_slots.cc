@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/pci_slots.h"
+#include "core/health/pci_slots.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 
 std::set<GpuUuid> named_gpus(const DriverReading& reading) {
   std::set<GpuUuid> named;
@@ -38,4 +38,22 @@ const Gpu* gpu_at(const NodeState& state, const PciAddress& pci) {
   return found;
 }
 
-}  // namespace tranche
+const Gpu* gpu_of(const NodeState& state, const KernelXid& line) {
+  const Gpu* there = gpu_at(state, line.pci);
+  // Device nodes alone have other names for GPUs.
+  if (line.uuid.empty() || state.seen_by == DriverKind::kDeviceNodes) return there;
+  return find_gpu(state.inventory, GpuUuid(line.uuid));
+}
+
+bool is_of_new_gpu(const NodeState& state, const DriverReading& reading, const KernelXid& line) {
+  const Gpu* known = gpu_at(state, line.pci);
+  return std::ranges::any_of(reading.gpus, [&](const GpuReading& one) {
+    if (!one.gpu || one.gpu->pci != line.pci) return false;
+    if (known != nullptr && known->uuid == one.gpu->uuid) return false;
+    // The card that was there before had its errors there too.
+    return line.uuid.empty() || reading.kind != DriverKind::kNvml ||
+           line.uuid == one.gpu->uuid.text;
+  });
+}
+
+}  // namespace tranche::core

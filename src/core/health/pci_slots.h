@@ -7,11 +7,12 @@
 #include <set>
 #include <vector>
 
-#include "inventory/node_state.h"
+#include "core/health/kernel_xid.h"
+#include "core/health/node_state.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// The GPUs that said who they are.
+// The GPUs that reported their identity.
 std::set<GpuUuid> named_gpus(const DriverReading& reading);
 
 // A known GPU whose PCI address another one has in a reading: the card was
@@ -29,4 +30,12 @@ std::vector<Replacement> replaced_gpus(const NodeState& state, const DriverReadi
 // named: a GPU that it did not name may be gone.
 const Gpu* gpu_at(const NodeState& state, const PciAddress& pci);
 
-}  // namespace tranche
+// The GPU that an error in the kernel's log is of, or null: the one that the log names,
+// else the one at the address.
+const Gpu* gpu_of(const NodeState& state, const KernelXid& line);
+
+// Whether the error belongs to a GPU that this reading names and that the state does not
+// know at that address.
+bool is_of_new_gpu(const NodeState& state, const DriverReading& reading, const KernelXid& line);
+
+}  // namespace tranche::core

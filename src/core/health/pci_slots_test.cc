@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/pci_slots.h"
+#include "core/health/pci_slots.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <utility>
 
-#include "gpu/testing/literals.h"
-#include "inventory/testing/readings.h"
+#include "core/gpu/testing/literals.h"
+#include "core/health/testing/readings.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -112,4 +112,4 @@ TEST(PciSlots, TakeAnotherSourcesNameOfACardForNoOtherCard) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ledger/coverage.h"
+#include "core/ledger/coverage.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
-#include "sharing/memory_unit.h"
-#include "sharing/share_id.h"
+#include "core/sharing/memory_unit.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
-// So many holders are named in a message; the rest are counted.
+// A message names this many holders; the rest are counted.
 constexpr std::size_t kMostNamed = 3;
 
 std::string named(const std::vector<std::string>& holders) {
@@ -26,8 +24,8 @@ std::string named(const std::vector<std::string>& holders) {
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes / kMebibyte) + " MiB"; }
 
-// How many shares more can be given where `held` of them are and `bytes` of
-// the memory are covered, by whomever.
+// How many more shares can be allocated where containers hold `held` of them and `bytes` of
+// the memory are covered.
 unsigned more_shares(const OfferedDevice& device, std::size_t held, std::uint64_t bytes) {
   const unsigned rest =
       device.shares() - static_cast<unsigned>(std::min<std::size_t>(held, device.shares()));
@@ -78,14 +76,9 @@ OfferedSizes offered_sizes(const Catalog& catalog) {
 }
 
 Coverage::Coverage(const Catalog& catalog, const Ledger& ledger)
-    : gpu_of_slice_(catalog.gpu_of_slice),
-      gpu_of_node_(catalog.gpu_of_node.begin(), catalog.gpu_of_node.end()),
+    : names_(catalog),
+      gpu_of_slice_(catalog.gpu_of_slice),
       are_slices_unknown_(catalog.slices_are_unknown) {
-  for (const auto& [slice, gpu] : catalog.gpu_of_slice) known_.insert({slice, gpu});
-  for (const auto& [node, gpu] : catalog.gpu_of_node) known_.insert(gpu);
-  for (const Offer& offer : catalog.offers) {
-    for (const OfferedDevice& device : offer.devices) known_.insert({device.uuid, device.gpu.text});
-  }
   const std::set<std::string_view> counted = devices_with_counted_memory(catalog);
   for (const Holding& holding : ledger.holdings) {
     const auto offer =
@@ -95,33 +88,15 @@ Coverage::Coverage(const Catalog& catalog, const Ledger& ledger)
   }
 }
 
-// "nvidia3", or a part of it: "nvidia3/vgpu1".
-std::string_view Coverage::uuid_of(std::string_view device) const {
-  const auto gpu = gpu_of_node_.find(device.substr(0, device.find('/')));
-  return gpu == gpu_of_node_.end() ? device : std::string_view(gpu->second);
-}
-
-// Another plugin may put anything behind a uuid: "GPU-8f1c…__3", "GPU-8f1c…-0". Where no
-// known device is meant, `otherwise`.
-std::string_view Coverage::known_prefix_of(std::string_view id, std::string_view otherwise) const {
-  for (const std::string& uuid : known_) {
-    if (!id.starts_with(uuid) || id.size() == uuid.size()) continue;
-    if (std::isxdigit(static_cast<unsigned char>(id[uuid.size()])) == 0) return uuid;
-  }
-  return otherwise;
-}
-
 void Coverage::add(const Offer* offer, const Holding& holding, const GrantedSizes& sizes,
                    const std::set<std::string_view>& counted) {
   const auto granted = sizes.find(holding.resource);
   std::set<Hold*> named;  // each holder once a device
   for (const std::string& id : holding.shares) {
-    const auto parsed = parse_any_share_id(id);
-    std::string_view uuid = parsed ? uuid_of(parsed->device) : std::string_view();
-    const bool is_named = known_.contains(uuid);
-    if (!is_named) uuid = known_prefix_of(id, uuid);
-    if (uuid.empty()) continue;  // no id of a GPU: another plugin's
-    if (!is_named && are_slices_unknown_ && id.starts_with("MIG-")) unplaced_slice_ = uuid;
+    const auto named_device = names_.device_of(id);
+    if (!named_device) continue;  // not the id of a GPU: another plugin's
+    const auto [uuid, is_known, replica] = *named_device;
+    if (!is_known && are_slices_unknown_ && id.starts_with("MIG-")) unplaced_slice_ = uuid;
     auto device = devices_.find(uuid);
     if (device == devices_.end()) {
       device = devices_.emplace(std::string(uuid), Holds{}).first;
@@ -144,7 +119,7 @@ void Coverage::add(const Offer* offer, const Holding& holding, const GrantedSize
     } else {
       hold.has_leftovers = true;
       hold.leftover_bytes += bytes.value_or(0);
-      const bool is_numbered = is_named && parsed && parsed->replica;
+      const bool is_numbered = is_known && replica;
       hold.leftovers_are_whole |= !is_numbered || (is_counted && bytes.value_or(0) == 0);
     }
   }
@@ -216,8 +191,8 @@ DeviceRoom Coverage::room_of(const Offer& offer, const OfferedDevice& device,
       }
     }
   }
-  // A whole device is given when nobody else has any of it, and one whose memory is not
-  // counted while nobody was promised any.
+  // A whole device is allocated only if no other container has a share of it, and one whose
+  // memory is not counted only if no memory of it is allocated.
   const bool is_taken = is_whole || (!device.replicas && is_shared) ||
                         (device.replicas && device.share_bytes == 0 && bytes > 0);
   room.free = is_taken ? 0 : more_shares(device, room.held.size(), bytes);
@@ -285,4 +260,44 @@ Status Coverage::admits(const Offer& offer, const OfferedDevice& device,
                     " are taken and " + mebibytes(wanted) + " are asked for; most");
 }
 
-}  // namespace tranche
+std::string Coverage::part_held(const Offer& offer, const OfferedDevice& device,
+                                const std::string& resource, const Hold& hold) {
+  const bool own = resource == offer.name.text;
+  const Rest rest = rest_of(hold, {});
+  if (!rest.is_anything) return {};
+  if (own) {
+    const bool has_other_sizes =
+        hold.has_leftovers || rest.bytes != rest.shares.size() * device.share_bytes;
+    if (!device.replicas || (!has_other_sizes && !rest.is_whole)) return {};
+    return "shares that were granted with another size";
+  }
+  if (hold.whole) return device.is_mig() ? "the whole MIG device" : "the whole GPU";
+  if (rest.is_whole) return "shares of unknown size";
+  if (rest.bytes > 0) return mebibytes(rest.bytes) + " of its memory";
+  return device.replicas ? "" : "a part of it";
+}
+
+std::string Coverage::withheld_reason(const Offer& offer, const OfferedDevice& device) const {
+  const DeviceRoom room = room_of(offer, device, {});
+  if (room.held.size() + room.free >= device.shares()) return {};
+  std::vector<std::string> reasons;
+  const auto add = [&](const std::string& what, const std::string& resource, const Hold& hold) {
+    reasons.push_back(what + " is held as " + resource + " by " + named(hold.holders));
+  };
+  if (const auto* relative = held_relative(device)) {
+    const std::string what =
+        (device.is_mig() ? "the GPU that it is a part of, " : "a MIG device of it, ") +
+        relative->first + ",";
+    for (const auto& [resource, hold] : relative->second) add(what, resource, hold);
+  }
+  const auto holds = devices_.find(device.uuid);
+  if (holds != devices_.end()) {
+    for (const auto& [resource, hold] : holds->second) {
+      const std::string what = part_held(offer, device, resource, hold);
+      if (!what.empty()) add(what, resource, hold);
+    }
+  }
+  return join(reasons, "; ");
+}
+
+}  // namespace tranche::core

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is left of each device when what is held has been taken off. Pure.
+// What is free of each device after all allocations are subtracted. Pure.
 //
-// The rule: a whole device covers everything. A unit of memory and a replica cover
-// the bytes that they were granted with, whatever is configured since; a replica
-// whose memory is not counted covers none, and only keeps the device from being
-// given as a whole. A share that is held under a name or an id that we do not offer
-// covers the bytes that it was granted with; where nobody knows how many, it covers
-// the whole device, but a numbered one, where memory is not counted, is a replica
-// like any other.
+// The rule: a whole device covers everything. A unit of memory and a replica cover the
+// bytes with which they were allocated, whatever is configured since. A replica whose
+// memory is not counted covers none, and only keeps the device from being allocated as a
+// whole. A share that is held under a name or an id that we do not offer covers the bytes
+// with which it was allocated. If they are not known, it covers the whole device.
+// Exception: where memory is not counted, a numbered share is a replica like any other.
 //
-// A GPU and its MIG devices are the same hardware: what is held of the GPU covers
-// all of its MIG devices, and what is held of one of them covers the GPU.
+// A GPU and its MIG devices are the same hardware: a share of the GPU covers all of its MIG
+// devices, and a share of a MIG device covers the GPU.
 //
-// What is held under a name is never taken off that name, as long as its shares
-// have the size that is offered now: the kubelet does that.
+// What is held under a name is not subtracted from that name, as long as its shares have
+// the size that is offered now, because the kubelet does that.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +25,18 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ledger/ledger.h"
-#include "ledger/records.h"
-#include "sharing/catalog.h"
+#include "core/ledger/device_names.h"
+#include "core/ledger/ledger.h"
+#include "core/ledger/records.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // One device under one name.
 struct DeviceRoom {
   std::vector<unsigned> held;  // numbers of the shares that are, sorted; 0 for a whole device
-  // How many of the others may be given, by what all names hold. Health plays
-  // no part here.
+  // How many of the others may be allocated, considering all names. Health is not
+  // considered here.
   unsigned free = 0;
 
   bool operator==(const DeviceRoom&) const = default;
@@ -45,15 +45,14 @@ struct DeviceRoom {
 // One name: as many as the offer has devices, in its order.
 using OfferRoom = std::vector<DeviceRoom>;
 
-// With nothing held, and nobody to know of it: all of it is free.
+// Without a ledger: everything is free.
 OfferRoom empty_room(const Offer& offer);
 
-// What the kubelet is to be shown as free. For a resource that shows its
-// largest block only, that is the free part of the healthy device with the
-// most; all else stays as it is.
+// What is reported to the kubelet as free. For a resource that shows its largest block
+// only, that is the free part of the healthy device with the most; all else stays as it is.
 OfferRoom shown(const Offer& offer, OfferRoom room);
 
-// What one share of each device is offered with.
+// The size of one share of each device, as offered.
 OfferedSizes offered_sizes(const Catalog& catalog);
 
 class Coverage {
@@ -61,21 +60,24 @@ class Coverage {
   Coverage(const Catalog& catalog, const Ledger& ledger);
 
   OfferRoom room(const Offer& offer) const;
-  // The same where the kubelet is known to take these shares of the offer for
-  // free: whoever held them has ended, and we were not told yet.
+  // The same where the kubelet considers these shares of the offer free: their holder has
+  // ended, and the ledger does not show it yet.
   OfferRoom room(const Offer& offer, const std::vector<std::string_view>& free) const;
 
-  // Whether these shares can be given besides all that is held, by any name
-  // (what is held of these very shares aside). The error says who is in the
-  // way.
+  // Whether these shares can be allocated beside everything that is held under any name
+  // (not counting these shares themselves). The error names the holder in the way.
   Status admits(const Offer& offer, const std::vector<std::string_view>& shares) const;
+
+  // Why free shares of a device are not offered, for people: the holders under other names.
+  // Empty: all of them are offered.
+  std::string withheld_reason(const Offer& offer, const OfferedDevice& device) const;
 
  private:
   // One numbered share that is held.
   struct HeldShare {
     std::uint64_t bytes = 0;
-    // It was granted while memory was not counted, and now it is: nobody knows how
-    // much its holder uses.
+    // It was allocated while memory was not counted, and now it is: how much its holder
+    // uses is not known.
     bool is_unknown = false;
   };
   // What one name holds of a device.
@@ -90,7 +92,7 @@ class Coverage {
   };
   using Holds = std::map<std::string, Hold, std::less<>>;  // by resource
 
-  // What a hold comes to when these shares of it are left aside.
+  // What a hold covers without these shares.
   struct Rest {
     std::vector<unsigned> shares;
     std::uint64_t bytes = 0;
@@ -99,26 +101,25 @@ class Coverage {
   };
   static Rest rest_of(const Hold& hold, const std::set<unsigned>& aside);
 
-  // The device's uuid; an id of another plugin may name a device node.
-  std::string_view uuid_of(std::string_view device) const;
-  std::string_view known_prefix_of(std::string_view id, std::string_view otherwise) const;
   void add(const Offer* offer, const Holding& holding, const GrantedSizes& sizes,
            const std::set<std::string_view>& counted);
   DeviceRoom room_of(const Offer& offer, const OfferedDevice& device,
                      const std::set<unsigned>& free) const;
   Status admits(const Offer& offer, const OfferedDevice& device,
                 const std::set<unsigned>& asked) const;
+  // In words, what a hold of the device withholds from the offer; empty: nothing.
+  static std::string part_held(const Offer& offer, const OfferedDevice& device,
+                               const std::string& resource, const Hold& hold);
   // What is held of the same hardware under another uuid, if anything is.
   const std::pair<const std::string, Holds>* held_relative(const OfferedDevice& device) const;
 
   std::map<std::string, Holds, std::less<>> devices_;  // by uuid
   // Of the catalog.
+  DeviceNames names_;
   std::map<std::string, std::string> gpu_of_slice_;
-  std::map<std::string, std::string, std::less<>> gpu_of_node_;
-  std::set<std::string, std::less<>> known_;  // uuids of devices, offered or not
   bool are_slices_unknown_ = false;
-  // A MIG device that is held, of a GPU that nobody can name now: it may be any.
+  // A MIG device that is held, of a GPU that is not known now: it may be any GPU.
   std::string unplaced_slice_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

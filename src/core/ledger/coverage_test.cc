@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ledger/coverage.h"
+#include "core/ledger/coverage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "gpu/testing/literals.h"
-#include "sharing/offer.h"
-#include "sharing/share_id.h"
+#include "core/gpu/testing/literals.h"
+#include "core/sharing/offer.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::AllOf;
@@ -373,4 +373,4 @@ TEST(Admission, GivesTheSameSharesAgain) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ledger/ledger.h"
+#include "core/ledger/ledger.h"
 
-namespace tranche {
+namespace tranche::core {
 
 std::string to_string(const Holder& holder) {
   std::string pod;
@@ -15,4 +15,4 @@ std::string to_string(const Holder& holder) {
   return holder.container.empty() ? pod : pod + ", container " + holder.container;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

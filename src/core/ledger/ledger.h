@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who holds which shares, as a value. Where it comes from is records.h; what
-// it leaves for others is coverage.h.
+// All allocated shares with their holders, as a value. records.h computes it; coverage.h
+// computes what is free.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-namespace tranche {
+namespace tranche::core {
 
-// As much as is known: the kubelet's checkpoint knows the pod's uid, its
-// pod-resources service the names, a grant of a moment ago none of them.
+// As much as is known: the kubelet's checkpoint has the pod's uid, its pod-resources
+// service has the names, a recent grant of ours has neither.
 struct Holder {
   std::string pod_namespace;
   std::string pod;
@@ -42,11 +42,11 @@ using GrantedSizes =
 
 struct Ledger {
   std::vector<Holding> holdings;  // sorted; a share of a resource is in one of them
-  // Of shares that are held. A share keeps its size whatever is configured later; one
-  // that is missing here has the size that it is offered with now.
+  // Of shares that are held. A share keeps its size whatever is configured later; a share
+  // that is missing here has the size that is offered now.
   GrantedSizes sizes;
 
   bool operator==(const Ledger&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

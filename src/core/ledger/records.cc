@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ledger/records.h"
+#include "core/ledger/records.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
-#include "sharing/share_id.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using Holdings = std::vector<Holding>;
@@ -21,7 +22,7 @@ using TakenByResource = std::map<std::string_view, Taken>;
 // Joins the sources, most trusted first. Views point into the sources.
 class Joining {
  public:
-  // All the shares that nobody added before has.
+  // All shares that were not added before.
   void add(const Holding& holding, const Holder& holder) {
     Taken& taken = taken_[holding.resource];
     Holding added{holding.resource, holder, {}};
@@ -116,6 +117,41 @@ Holdings only_in_checkpoint(const Records& records) {
   return rest;
 }
 
+// Shares by resource and the pod's uid: a share passes from an init container to its
+// successor, and names are learned later.
+using SharesOfPods = std::map<std::pair<std::string_view, std::string_view>, Taken>;
+
+SharesOfPods by_pod(const Holdings& holdings) {
+  SharesOfPods pods;
+  for (const Holding& holding : holdings) {
+    Taken& shares = pods[{holding.resource, holding.holder.pod_uid}];
+    for (const std::string& share : holding.shares) shares.emplace(share, 0);
+  }
+  return pods;
+}
+
+bool has_all_of(const SharesOfPods& pods, const Holding& holding) {
+  const auto shares = pods.find({holding.resource, holding.holder.pod_uid});
+  return shares != pods.end() && std::ranges::all_of(holding.shares, [&](const std::string& share) {
+           return shares->second.contains(share);
+         });
+}
+
+// After a List. What was confirmed before any List could have its pod is confirmed no
+// longer, unless this one has the pod.
+void note_unlisted(Records& records) {
+  Holdings unlisted = only_in_checkpoint(records);
+  std::set<std::string_view> listed_pods;  // by uid
+  for (const Holding& holding : unlisted) {
+    if (!holding.holder.pod.empty()) listed_pods.insert(holding.holder.pod_uid);
+  }
+  const SharesOfPods before = by_pod(records.unlisted);
+  std::erase_if(records.confirmed, [&](const Holding& holding) {
+    return !has_all_of(before, holding) && !listed_pods.contains(holding.holder.pod_uid);
+  });
+  records.unlisted = std::move(unlisted);
+}
+
 bool has_lost_one(const Holdings& before, const Holdings& now) {
   Holdings sorted = now;
   std::ranges::sort(sorted);
@@ -176,8 +212,7 @@ const std::uint64_t* offered_size(const OfferedSizes& offered, const std::string
   return find_size(offered, resource, parsed->device);
 }
 
-// Of a share that was granted with one of two sizes. A size that is not counted (0) can
-// be any.
+// For a share that was allocated with one of two sizes. 0 (not counted) can be any size.
 std::uint64_t larger(std::uint64_t one, std::uint64_t other) {
   return one == 0 || other == 0 ? 0 : std::max(one, other);
 }
@@ -192,7 +227,7 @@ OfferedSizes larger(OfferedSizes sizes, const OfferedSizes& others) {
   return sizes;
 }
 
-// What is held and has no size yet gets the one that was offered when it was granted.
+// A held share without a size gets the size that was offered when it was allocated.
 void add_missing_sizes(Records& records, const Ledger& held) {
   const OfferedSizes offered = larger(records.offered, records.offered_before);
   for (const Holding& holding : held.holdings) {
@@ -204,8 +239,8 @@ void add_missing_sizes(Records& records, const Ledger& held) {
   }
 }
 
-// Only by the checkpoint: it has every container's shares from their admission on, while
-// a kubelet that has just started lists no pods.
+// Only the checkpoint counts: it has every container's shares from their admission on,
+// while a kubelet that has just started lists no pods.
 void drop_sizes_of_free_shares(Records& records, const Ledger& held) {
   if (!records.checkpoint) return;
   GrantedSizes kept;
@@ -241,6 +276,9 @@ Records with_reading(Records records, const LedgerReading& reading) {
         records.pod_resources && has_lost_one(*records.pod_resources, *reading.pod_resources);
     if (has_ended) records.confirmed.clear();
     records.pod_resources = reading.pod_resources;
+    // As it was when pod-resources answered.
+    if (reading.checkpoint && !reading.checkpoint_is_newer) records.checkpoint = reading.checkpoint;
+    note_unlisted(records);
   }
   if (reading.begun >= records.confirmed_at + kConfirmationLasts) records.confirmed.clear();
   if (reading.checkpoint) {
@@ -293,22 +331,10 @@ Ledger present(const Records& records) {
 }
 
 std::vector<Holding> to_confirm(const Records& records) {
-  // By pod and share: a share passes from an init container to its successor, and
-  // names are learned later.
-  std::map<std::pair<std::string_view, std::string_view>, Taken> confirmed;
-  for (const Holding& holding : records.confirmed) {
-    Taken& shares = confirmed[{holding.resource, holding.holder.pod_uid}];
-    for (const std::string& share : holding.shares) shares.emplace(share, 0);
-  }
+  const SharesOfPods confirmed = by_pod(records.confirmed);
   std::vector<Holding> unconfirmed = only_in_checkpoint(records);
-  std::erase_if(unconfirmed, [&](const Holding& holding) {
-    const auto shares = confirmed.find({holding.resource, holding.holder.pod_uid});
-    return shares != confirmed.end() &&
-           std::ranges::all_of(holding.shares, [&](const std::string& share) {
-             return shares->second.contains(share);
-           });
-  });
+  std::erase_if(unconfirmed, [&](const Holding& each) { return has_all_of(confirmed, each); });
   return unconfirmed;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

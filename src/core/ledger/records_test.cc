@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ledger/records.h"
+#include "core/ledger/records.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using std::chrono::seconds;
@@ -177,6 +177,34 @@ TEST(Records, AConfirmationEndsWhenAPodEnds) {
               ElementsAre(saved("one", {"a"}), saved("one", {"b"}, "prepare")));
 }
 
+// Its admission wrote the checkpoint after one List, and it was over before the next.
+TEST(Records, APodThatEndsBeforeAnyListHasItIsToBeConfirmed) {
+  const Holdings file{saved("one", {"a"})};
+  Records records = records_of({}, {});
+  records = with_reading(records, {at(1), std::nullopt, file, true});
+  ASSERT_THAT(to_confirm(records), IsEmpty()) << "it was held when the file was written";
+  records = with_reading(records, {at(2), Holdings{}, std::nullopt});
+  EXPECT_THAT(to_confirm(records), ElementsAre(saved("one", {"a"})));
+  EXPECT_EQ(present(records).holdings.size(), 1U) << "held until the kubelet has written";
+  const Records ended = with_reading(records, {at(3), std::nullopt, Holdings{}, true});
+  EXPECT_THAT(present(ended).holdings, IsEmpty());
+  // An init container that no List has is confirmed by the write after the List.
+  records = with_reading(records, {at(3), std::nullopt, file, true});
+  EXPECT_THAT(to_confirm(records), IsEmpty());
+  records = with_reading(records, {at(6), Holdings{}, std::nullopt});
+  EXPECT_THAT(to_confirm(records), IsEmpty());
+}
+
+TEST(Records, APodThatComesWhileAListIsReadIsConfirmedByTheNextOne) {
+  const Holdings file{saved("one", {"a"})};
+  Records records = records_of({}, {});
+  records = with_reading(records, {at(1), Holdings{}, file, true});
+  records = with_reading(records, {at(4), Holdings{}, std::nullopt});
+  EXPECT_THAT(to_confirm(records), ElementsAre(saved("one", {"a"})));
+  records = with_reading(records, {at(5), Holdings{listed("one", {"a"})}, std::nullopt});
+  EXPECT_THAT(to_confirm(records), IsEmpty());
+}
+
 TEST(Records, AConfirmationDoesNotLast) {
   Records records = records_of({}, {saved("one", {"a"}, "prepare")});
   records = with_reading(records, {at(1), std::nullopt, records.checkpoint, true});
@@ -342,4 +370,4 @@ TEST(Sizes, OfWholeDevicesAreNotKept) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/client_limits.h"
+#include "core/mps/client_limits.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
-#include "grant/mps.h"
-#include "mps/plan.h"
+#include "core/grant/mps_grant.h"
+#include "core/mps/mps_plan.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr unsigned kVolta = 7;
@@ -27,7 +27,7 @@ std::string clients_warning(const Offer& offer, const OfferedDevice& device, uns
          " client processes a device with this driver; the next one fails with error 808";
 }
 
-// Without the number of containers: it is to be said once, and not with each of them.
+// Without the number of containers, so that the note is made once and not for each of them.
 std::string holders_warning(const Offer& offer, const OfferedDevice& device, unsigned limit) {
   return offer.name.text + ": as many containers hold memory of " + device.uuid +
          " as MPS takes client processes with this driver, " + std::to_string(limit) +
@@ -57,7 +57,7 @@ std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& i
       const Gpu* gpu = find_gpu(inventory, device.gpu);
       const unsigned limit =
           mps_client_limit(inventory.cuda_version, gpu == nullptr ? 0 : gpu->compute_major);
-      // A container takes many units of memory and is one client all the same.
+      // A container with many units of memory is still one client.
       const auto held = holders.find(device.uuid);
       if (offer.terms.form == ShareForm::kMemory && held != holders.end() &&
           held->second >= limit) {
@@ -75,9 +75,9 @@ std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& i
   return warnings;
 }
 
-std::string thread_percentage(unsigned shares) {
-  // In thousandths, rounded down: shares that are all taken must not add up to
-  // more than the whole.
+std::string nvidia_thread_percentage(unsigned shares) {
+  // In thousandths, rounded down, so that all shares together do not add up to more than
+  // the whole.
   const unsigned thousandths = std::max(1U, 100'000U / std::max(1U, shares));
   std::string text = std::to_string(thousandths / 1000);
   std::string rest = std::to_string(thousandths % 1000 + 1000).substr(1);
@@ -85,4 +85,4 @@ std::string thread_percentage(unsigned shares) {
   return rest.empty() ? text : text + "." + rest;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

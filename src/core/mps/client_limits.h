@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What MPS itself sets bounds to: how many clients, and how small a share can
-// be before nothing fits into it. Pure.
+// Limits of MPS itself: the number of clients, and the smallest useful share. Pure.
 #pragma once
 
 #include <map>
@@ -9,26 +8,26 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/inventory.h"
-#include "sharing/catalog.h"
+#include "core/gpu/inventory.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// Client processes that one device takes at a time. 16 before Volta; 48 since;
-// 60 from CUDA 13.1. `cuda_version` is the driver's, "13.0"; where it is not
-// known the smaller number counts.
+// The number of client processes that one device takes at a time. 16 before Volta; 48
+// since; 60 from CUDA 13.1. `cuda_version` is the driver's, "13.0"; where it is not known
+// the smaller number counts.
 unsigned mps_client_limit(std::string_view cuda_version, unsigned compute_major);
 
 // How many containers hold something of each device, by uuid.
 using Holders = std::map<std::string, unsigned>;
 
-// Where a resource under MPS offers more, or less, than MPS can carry, or has given
-// as much as that; in words.
+// Notes about resources under MPS with more shares than MPS takes clients, with shares that
+// are too small, or with as many containers as MPS takes clients.
 std::vector<std::string> mps_warnings(const Catalog& catalog, const Inventory& inventory,
                                       const Holders& holders);
 
 // 100 divided by `shares` for CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and its like:
 // "33.333", at most three digits behind the point, never 0 (which is ignored).
-std::string thread_percentage(unsigned shares);
+std::string nvidia_thread_percentage(unsigned shares);
 
-}  // namespace tranche
+}  // namespace tranche::core

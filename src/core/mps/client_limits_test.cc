@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/client_limits.h"
+#include "core/mps/client_limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -27,7 +27,7 @@ Catalog replicas(unsigned count, std::uint64_t share_bytes) {
                                    .gpu = GpuUuid("GPU-a"),
                                    .replicas = count,
                                    .share_bytes = share_bytes}},
-                      .terms = {.form = ShareForm::kReplicas, .rung = Rung::kMps}}}};
+                      .terms = {.form = ShareForm::kReplicas, .enforcement = Enforcement::kMps}}}};
 }
 
 TEST(MpsWarnings, AreGivenForMoreSharesThanClients) {
@@ -56,15 +56,15 @@ TEST(MpsWarnings, AreGivenWhereAsManyContainersHoldMemoryAsThereMayBeClients) {
 }
 
 TEST(ThreadPercentage, KeepsFractionsAndIsNeverZero) {
-  EXPECT_EQ(thread_percentage(1), "100");
-  EXPECT_EQ(thread_percentage(2), "50");
-  EXPECT_EQ(thread_percentage(3), "33.333");
-  EXPECT_EQ(thread_percentage(8), "12.5");
-  EXPECT_EQ(thread_percentage(48), "2.083");
-  EXPECT_EQ(thread_percentage(1000), "0.1");
-  EXPECT_EQ(thread_percentage(1'000'000), "0.001");
-  EXPECT_EQ(thread_percentage(0), "100");
+  EXPECT_EQ(nvidia_thread_percentage(1), "100");
+  EXPECT_EQ(nvidia_thread_percentage(2), "50");
+  EXPECT_EQ(nvidia_thread_percentage(3), "33.333");
+  EXPECT_EQ(nvidia_thread_percentage(8), "12.5");
+  EXPECT_EQ(nvidia_thread_percentage(48), "2.083");
+  EXPECT_EQ(nvidia_thread_percentage(1000), "0.1");
+  EXPECT_EQ(nvidia_thread_percentage(1'000'000), "0.001");
+  EXPECT_EQ(nvidia_thread_percentage(0), "100");
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

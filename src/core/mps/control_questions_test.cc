@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/questions.h"
+#include "core/mps/control_questions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -49,6 +49,35 @@ TEST(MpsLimits, AreNotGivenWhereAnAnswerIsMissing) {
   EXPECT_EQ(daemon.asked.size(), 1U);
 }
 
+TEST(MpsLimits, AreSetAgainThoughNothingSeemsToHaveChanged) {
+  Daemon daemon{.answers = {{"get_default_device_pinned_mem_limit 0", "20G\n"},
+                            {"get_device_pinned_mem_limit 7 0", "20G\n"},
+                            {"get_active_thread_percentage 7", "100.0\n"}}};
+  const auto changes = renew_limits(daemon.ask(), {.limits = {20 * kGiB + 1}}, {7});
+  ASSERT_TRUE(changes);
+  EXPECT_THAT(*changes, testing::IsEmpty());
+  EXPECT_EQ(daemon.asked.back(),
+            "set_default_device_pinned_mem_limit 0 20480M\nset_device_pinned_mem_limit 7 0 20480M");
+}
+
+TEST(MpsLimits, ThatSomebodyElseChangedAreNamedAndSetAgain) {
+  Daemon daemon{.answers = {{"get_default_device_pinned_mem_limit 0", "30G\n"},
+                            {"get_device_pinned_mem_limit 7 0", ""},
+                            {"get_active_thread_percentage 7", "10.0\n"}}};
+  const auto changes =
+      renew_limits(daemon.ask(), {.limits = {20 * kGiB}, .thread_percentage = "33.333"}, {7});
+  ASSERT_TRUE(changes);
+  EXPECT_THAT(*changes, ElementsAre("the default limit of device 0 was 30G and not 20480M",
+                                    "server 7's limit of device 0 was none and not 20480M",
+                                    "server 7's thread percentage was 10.0 and not 33.333"));
+  EXPECT_THAT(daemon.asked.back(), HasSubstr("set_active_thread_percentage 7 33.333"));
+}
+
+TEST(MpsLimits, AreNotRenewedWhereAnAnswerIsMissing) {
+  Daemon daemon{.mute_at = "get_default_device_pinned_mem_limit 0"};
+  EXPECT_FALSE(renew_limits(daemon.ask(), {.limits = {kGiB}}, {7}));
+}
+
 TEST(MpsServers, AreCountedWithTheirClients) {
   Daemon daemon{.answers = {{"get_server_list", "7\n9\n"},
                             {"get_server_status 7", "ACTIVE\n"},
@@ -57,7 +86,7 @@ TEST(MpsServers, AreCountedWithTheirClients) {
                             {"get_client_list 9", "102\n"}}};
   const auto seen = look_at_servers(daemon.ask());
   ASSERT_TRUE(seen);
-  EXPECT_EQ(*seen, (ServersSeen{.servers = {7, 9}, .clients = 3}));
+  EXPECT_EQ(*seen, (ServersSeen{.servers = {7, 9}, .clients = {100, 101, 102}}));
 }
 
 TEST(MpsServers, ThatAreInFaultAreAnError) {
@@ -72,4 +101,4 @@ TEST(MpsServers, AreNotKnownWhereAnAnswerIsMissing) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/control_words.h"
+#include "core/mps/control_words.h"
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
+
+constexpr std::uint64_t kGiB = 1ULL << 30;
 
 std::string in_mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + "M"; }
 
@@ -24,6 +30,48 @@ std::string set_default_percentage(const std::string& percentage) {
   return "set_default_active_thread_percentage " + percentage;
 }
 
+std::string set_server_percentage(int server, const std::string& percentage) {
+  return "set_active_thread_percentage " + std::to_string(server) + " " + percentage;
+}
+
+bool shows_limit(std::string_view answer, std::optional<std::uint64_t> bytes) {
+  const std::string_view text = trim(answer);
+  // Its answer for less than 1 GiB is not known.
+  if (text.empty()) return !bytes || *bytes < kGiB;
+  if (text.ends_with("not found")) return true;
+  const auto number = parse_number<std::uint64_t>(text.substr(0, text.size() - 1));
+  const std::uint64_t unit = text.back() == 'G' ? kGiB : text.back() == 'M' ? 1 << 20 : 0;
+  // Unknown answers mean nothing.
+  if (!number || unit == 0) return true;
+  return bytes && *bytes / unit == *number;
+}
+
+bool shows_percentage(std::string_view answer, std::string_view percentage) {
+  const std::string said(trim(answer));
+  const std::string wanted = percentage.empty() ? "100" : std::string(percentage);
+  if (said.empty() || said.find_first_not_of("0123456789.") != std::string::npos) return true;
+  // It prints one decimal.
+  return std::abs(std::strtod(said.c_str(), nullptr) - std::strtod(wanted.c_str(), nullptr)) < 0.11;
+}
+
+bool changes_something(std::string_view command) {
+  constexpr std::array<std::string_view, 5> kVerbs{"set_", "terminate_client", "shutdown_server",
+                                                   "start_server", "quit"};
+  for (const std::string_view verb : kVerbs) {
+    if (command.starts_with(verb)) return true;
+  }
+  return false;
+}
+
+std::string command_taken(std::string_view line) {
+  constexpr std::string_view kBefore = "] Cmd:";
+  constexpr std::size_t kMostShown = 200;
+  const std::size_t at = line.find(kBefore);
+  if (at == std::string_view::npos) return "";
+  const std::string_view command = trim(line.substr(at + kBefore.size()));
+  return changes_something(command) ? printable(command.substr(0, kMostShown)) : "";
+}
+
 std::vector<int> parse_pids(std::string_view answer) {
   std::vector<int> pids;
   for (const std::string& line : split(answer, '\n')) {
@@ -35,7 +83,7 @@ std::vector<int> parse_pids(std::string_view answer) {
 
 std::string server_problem(int server, std::string_view status) {
   const std::string_view word = trim(status);
-  // A server that went between two questions is found missing by the next.
+  // A server that ended between two commands is missing in the next answer.
   if (word == "ACTIVE" || word == "INITIALIZING" || word.ends_with("not found")) return "";
   if (word == "FAULT") {
     return "MPS server " + std::to_string(server) +
@@ -55,11 +103,15 @@ bool is_worth_logging(std::string_view line) {
 }
 
 CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view last_words) {
-  if (!exit_code) return {.problem = "a client that should have got through hangs"};
+  if (!exit_code) {
+    return {.problem = "a client that should have got through hangs", .hangs = true};
+  }
   const std::string said(trim(last_words));
   switch (*exit_code) {
     case kCanaryThrough:
     case kCanaryFull: return {.through = true};
+    case kCanaryNotReady:
+      return {.problem = "the MPS server is not ready for clients: " + said, .not_ready = true};
     case kCanaryNoLibrary:
       return {.problem = "there is no libcuda.so.1 to try it with: " + said, .no_library = true};
     default: break;
@@ -68,4 +120,4 @@ CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view last_w
                      (said.empty() ? "exit code " + std::to_string(*exit_code) : said)};
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

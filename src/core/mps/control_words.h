@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The control program's language: what is asked of it, and what its answers
-// say. Held to what a real one said in tests/mps/recorded. Pure.
+// The control program's commands and answers. Tests compare them with recorded answers of a
+// real one in tests/mps/recorded. Pure.
 //
 // Its client exits with 0 even for a command that it does not know, and prints
-// limits rounded down to GiB: an answer is never compared with what was set.
+// limits rounded down to GiB.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,45 @@
 #include <string_view>
 #include <vector>
 
-namespace tranche {
+namespace tranche::core {
 
-// "set_default_device_pinned_mem_limit 0 20480M", for servers that start later.
-// A device can be called by its ordinal only. No limit takes an earlier one back.
+// "set_default_device_pinned_mem_limit 0 20480M", for servers that start later. A device is
+// named by its ordinal only. "No limit" removes an earlier one.
 std::string set_default_limit(unsigned ordinal, std::optional<std::uint64_t> bytes);
 // The same for a server that runs.
 std::string set_server_limit(int server, unsigned ordinal, std::uint64_t bytes);
-// Fractions are taken; 0 would be ignored in silence.
+// Fractions are accepted; 0 would be ignored silently.
 std::string set_default_percentage(const std::string& percentage);
 
-// Pids, one a line; what is not a number is passed over.
+std::string set_server_percentage(int server, const std::string& percentage);
+
+// Whether the answer fits such a limit. The daemon rounds down, so differences within one
+// GiB are not seen.
+bool shows_limit(std::string_view answer, std::optional<std::uint64_t> bytes);
+bool shows_percentage(std::string_view answer, std::string_view percentage);
+
+// Whether the command changes something or ends a client.
+bool changes_something(std::string_view command);
+// Such a command in a line of the daemon's log; empty: none.
+std::string command_taken(std::string_view line);
+
+// Pids, one per line; lines that are not numbers are ignored.
 std::vector<int> parse_pids(std::string_view answer);
 
-// What is wrong with a server that says this of itself; empty: nothing.
+// What is wrong with a server that gives this answer; empty: nothing.
 std::string server_problem(int server, std::string_view status);
 
-// Lines of a daemon's log that a person wants to see. Everything that comes
-// with each client and each question of ours is not among them.
+// Lines of a daemon's log that are of interest to people. Lines for each client and each of
+// our commands are not.
 bool is_worth_logging(std::string_view line);
 
-// What CUDA said to the canary, as it exits with it.
+// CUDA's result for the canary, which is its exit code.
 struct CanaryVerdict {
   bool through = false;     // a client is served
   std::string problem;      // else, in words
   bool no_library = false;  // there is no libcuda to ask with
+  bool not_ready = false;   // the server asks for time
+  bool hangs = false;       // it got no answer, which other clients may cause
 };
 // `exit_code` empty: it had to be killed.
 CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view last_words);
@@ -46,6 +60,7 @@ CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view last_w
 inline constexpr int kCanaryThrough = 0;
 inline constexpr int kCanaryFailed = 1;
 inline constexpr int kCanaryNoLibrary = 2;
-inline constexpr int kCanaryFull = 3;  // served, and told that there is no room
+inline constexpr int kCanaryFull = 3;      // served, and refused because the daemon is full
+inline constexpr int kCanaryNotReady = 4;  // the server recovers and takes no client yet
 
-}  // namespace tranche
+}  // namespace tranche::core

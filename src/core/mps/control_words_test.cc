@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/control_words.h"
+#include "core/mps/control_words.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mps/timings.h"
+#include "core/mps/mps_timings.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using std::chrono::milliseconds;
@@ -18,6 +18,34 @@ TEST(MpsControlWords, SetLimitsByOrdinalInMib) {
   EXPECT_EQ(set_default_limit(0, 20ULL << 30), "set_default_device_pinned_mem_limit 0 20480M");
   EXPECT_EQ(set_default_limit(1, std::nullopt), "set_default_device_pinned_mem_limit 1 0");
   EXPECT_EQ(set_server_limit(503, 2, 512ULL << 20), "set_device_pinned_mem_limit 503 2 512M");
+}
+
+TEST(MpsControlWords, KnowALimitByWhatTheDaemonSaysOfIt) {
+  EXPECT_TRUE(shows_limit("20G\n", 20ULL << 30));
+  EXPECT_TRUE(shows_limit("4G\n", 4500ULL << 20));
+  EXPECT_FALSE(shows_limit("30G\n", 20ULL << 30));
+  EXPECT_FALSE(shows_limit("", 20ULL << 30));
+  EXPECT_FALSE(shows_limit("4G\n", std::nullopt));
+  EXPECT_TRUE(shows_limit("", std::nullopt));
+  EXPECT_TRUE(shows_limit("", 512ULL << 20));
+  EXPECT_TRUE(shows_limit("0G", 512ULL << 20));
+  EXPECT_TRUE(shows_limit("Server 7 not found\n", 20ULL << 30));
+}
+
+TEST(MpsControlWords, KnowAPercentageByWhatTheDaemonSaysOfIt) {
+  EXPECT_TRUE(shows_percentage("33.3\n", "33.333"));
+  EXPECT_TRUE(shows_percentage("100.0\n", ""));
+  EXPECT_FALSE(shows_percentage("10.0\n", ""));
+  EXPECT_TRUE(shows_percentage("Server 7 not found\n", ""));
+}
+
+TEST(MpsControlWords, FindCommandsThatChangeSomethingInTheLog) {
+  EXPECT_EQ(command_taken("[2026-11-16 19:44:33.951 Control   538] Cmd:terminate_client 5 6"),
+            "terminate_client 5 6");
+  EXPECT_EQ(command_taken("[x Control 5] Cmd:set_device_pinned_mem_limit 5 0 32G\n"),
+            "set_device_pinned_mem_limit 5 0 32G");
+  EXPECT_EQ(command_taken("[x Control 5] Cmd:get_server_list"), "");
+  EXPECT_EQ(command_taken("[x Control 5] NEW UI"), "");
 }
 
 TEST(MpsControlWords, FindPidsAndNothingElse) {
@@ -33,6 +61,11 @@ TEST(MpsControlWords, KnowAServerInTrouble) {
   EXPECT_EQ(server_problem(5, "Server 5 not found\n"), "");
   EXPECT_THAT(server_problem(5, "FAULT\n"), HasSubstr("server 5 is in state FAULT"));
   EXPECT_THAT(server_problem(5, "ODD\n"), HasSubstr("says 'ODD'"));
+}
+
+TEST(MpsControlWords, ShowACommandThatATerminalDoesNotObey) {
+  EXPECT_EQ(command_taken("[x Control 1] Cmd:set_x\x1b[1A\x1b]0;pwned\x07\xff"),
+            "set_x?[1A?]0;pwned??");
 }
 
 TEST(MpsControlWords, LogOnlyWhatAPersonWants) {
@@ -73,4 +106,4 @@ TEST(MpsBackoff, BeginsAnewForADaemonThatWasFineForLong) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

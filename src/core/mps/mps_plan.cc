@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/plan.h"
+#include "core/mps/mps_plan.h"
 
 #include <algorithm>
-#include <filesystem>
 
-namespace tranche {
+#include "base/path.h"
+
+namespace tranche::core {
 namespace {
 
 // CUDA looks here where CUDA_MPS_PIPE_DIRECTORY is not set, so a process that
 // lost its environment still finds the daemon.
 constexpr const char* kDefaultPipe = "/tmp/nvidia-mps";
+// Where the chart mounts the folder above an external pipe folder. The folder itself may
+// appear later, disappear, or be a link.
+constexpr const char* kAbovePipe = "/mps-outside";
 // sun_path, with its closing zero; the longest name in a pipe folder.
 constexpr std::size_t kAddressBytes = 108;
 constexpr const char* kLongestName = "/pipe/control_privileged";
@@ -26,7 +30,7 @@ std::vector<WantedDevice> wanted_devices(const Catalog& catalog) {
   std::vector<WantedDevice> wanted;
   for (const Offer& offer : catalog.offers) {
     if (!uses_mps(offer.terms)) continue;
-    const bool exclusive = offer.terms.rung == Rung::kMpsExclusive;
+    const bool exclusive = offer.terms.enforcement == Enforcement::kMpsExclusive;
     for (const OfferedDevice& device : offer.devices) {
       const auto known = std::ranges::find_if(
           wanted, [&](const WantedDevice& other) { return other.device->uuid == device.uuid; });
@@ -43,7 +47,7 @@ std::vector<WantedDevice> wanted_devices(const Catalog& catalog) {
 std::optional<std::uint64_t> limit_of(const OfferedDevice& device, const LargestHeld& held) {
   const auto share = held.find(device.uuid);
   if (share != held.end() && share->second > 0) return share->second;
-  // Nobody holds any of it: as large as it is.
+  // No container holds a share of it: its full size.
   return device.memory_bytes > 0 ? std::optional(device.memory_bytes) : std::nullopt;
 }
 
@@ -55,9 +59,7 @@ void add_device(MpsDaemonPlan& daemon, const WantedDevice& wanted, const Largest
 
 // However they are written.
 bool is_below(const std::string& path, const std::string& folder) {
-  const auto whole = [](const std::string& text) {
-    return (std::filesystem::path(text) / "").lexically_normal().string();
-  };
+  const auto whole = [](const std::string& text) { return normal_path(text + "/"); };
   return whole(path).starts_with(whole(folder));
 }
 
@@ -76,7 +78,8 @@ MpsPlan per_gpu(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
     const std::string& uuid = one.device->uuid;
     MpsDaemonPlan daemon{.name = uuid,
                          .folder = options.directory + "/" + uuid,
-                         .shared_memory = options.shared_memory};
+                         .shared_memory = options.shared_memory,
+                         .shared_memory_bytes = options.shared_memory_bytes};
     add_device(daemon, one, held);
     if (std::string problem = path_problem(daemon.folder); !problem.empty()) {
       plan.refused[uuid] = std::move(problem);
@@ -93,7 +96,8 @@ MpsPlan per_node(const std::vector<WantedDevice>& wanted, const MpsOptions& opti
   MpsPlan plan{.directory = options.directory};
   MpsDaemonPlan daemon{.name = "node",
                        .folder = options.directory + "/node",
-                       .shared_memory = options.shared_memory};
+                       .shared_memory = options.shared_memory,
+                       .shared_memory_bytes = options.shared_memory_bytes};
   const std::string problem = path_problem(daemon.folder);
   for (const WantedDevice& one : wanted) {
     if (!problem.empty()) {
@@ -112,16 +116,22 @@ MpsPlan per_node(const std::vector<WantedDevice>& wanted, const MpsOptions& opti
 
 MpsPlan outside(const std::vector<WantedDevice>& wanted, const MpsOptions& options) {
   MpsPlan plan;
-  // A daemon of theirs in a folder as ours would be is not one that we left.
+  // An external daemon in a folder that looks like ours is not one that we left.
   if (!is_below(options.pipe, options.directory)) plan.directory = options.directory;
   for (const WantedDevice& one : wanted) {
     MpsWiring wiring{.pipe_directory = options.pipe,
-                     .mounts = {{options.pipe, options.pipe, false}},
-                     // Which GPUs it was started with, and in which order it
-                     // counts them, is its owner's.
+                     // A client only connects.
+                     .mounts = {{options.pipe, options.pipe, true}},
+                     // Its owner decides with which GPUs it was started, and in which order
+                     // it numbers them.
                      .ordinal = std::nullopt};
     if (options.pipe.empty()) wiring.problem = "no MPS pipe directory is given; set --mps-pipe";
-    plan.elsewhere[one.device->uuid] = {.wiring = std::move(wiring)};
+    const std::string name =
+        file_name_of(parent_of(options.pipe + (options.pipe.ends_with('/') ? "" : "/")));
+    plan.elsewhere[one.device->uuid] = {
+        .wiring = std::move(wiring),
+        .views = {{.given_by = kAbovePipe, .pipe = std::string(kAbovePipe) + "/" + name}},
+        .pipe = options.pipe};
   }
   return plan;
 }
@@ -134,10 +144,12 @@ MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
     const std::string place = "/" + resource + "/pipe";
     MpsElsewhere entry;
     entry.wiring = {.pipe_directory = "/mps" + place,
-                    .mounts = {{"/mps" + place, options.nvidia_root + place, false},
+                    .mounts = {{"/mps" + place, options.nvidia_root + place, true},
                                {"/dev/shm", options.nvidia_root + "/shm", false}},
                     .ordinal = one.device->driver_index.value_or(one.device->gpu_index),
                     .limits_are_the_daemons = true};
+    entry.views = {{.given_by = root_here, .pipe = root_here + place}};
+    entry.pipe = options.nvidia_root + place;
     for (const std::string& root : {root_here, options.nvidia_root}) {
       entry.ready_when.push_back(root + "/.ready");
       entry.ready_when.push_back(root + "/" + resource + "/.started");
@@ -150,7 +162,7 @@ MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
 }  // namespace
 
 bool uses_mps(const Terms& terms) {
-  return terms.rung == Rung::kMps || terms.rung == Rung::kMpsExclusive;
+  return terms.enforcement == Enforcement::kMps || terms.enforcement == Enforcement::kMpsExclusive;
 }
 
 MpsPlan plan_mps(const Catalog& catalog, const MpsOptions& options, const LargestHeld& held,
@@ -172,10 +184,10 @@ std::map<std::string, MpsWiring> wirings_of(const MpsDaemonPlan& daemon,
                    .mounts = {{kDefaultPipe, daemon.client_view(), true}},
                    .problem = problem};
   if (daemon.shared_memory) wiring.mounts.push_back({"/dev/shm", daemon.shm(), false});
-  // A client counts the GPUs that it sees, which need not be all of the daemon's.
+  // A client numbers the GPUs that it sees, which need not be all of the daemon's.
   if (daemon.devices.size() > 1) wiring.ordinal.reset();
   for (const std::string& uuid : daemon.devices) wirings[uuid] = wiring;
   return wirings;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which MPS daemons the node needs, and how containers reach those that are
-// not ours. Pure: the same catalog, options and holdings give the same plan.
+// Which MPS daemons the node needs, and how containers reach external ones. Pure: the same
+// catalog, options and holdings give the same plan.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "grant/node_facts.h"
-#include "mps/options.h"
-#include "sharing/catalog.h"
+#include "core/grant/node_facts.h"
+#include "core/settings/mps_options.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // Of the devices, by ordinal; empty: none.
 using MemoryLimits = std::vector<std::optional<std::uint64_t>>;
@@ -23,18 +23,21 @@ using MemoryLimits = std::vector<std::optional<std::uint64_t>>;
 struct MpsDaemonPlan {
   std::string name;    // of its folder: the device's uuid, or "node"
   std::string folder;  // <directory>/<name>
-  // What it serves. The place in the list is the ordinal that the daemon calls the
-  // device by; a client counts those that it sees.
+  // The devices it serves. The position in the list is the daemon's ordinal of the device;
+  // a client numbers the devices that it sees.
   std::vector<std::string> devices;
-  // The most that a client without a limit of its own may take of each device;
-  // empty where the device's size is not known.
+  // The default memory limit of each device, for clients without their own; empty where the
+  // device's size is not known.
   MemoryLimits limits;
-  // What servers give a client that asks for nothing less; empty: everything.
+  // The default thread percentage of clients; empty: everything.
   std::string thread_percentage;
-  // Nobody but the daemon may use the devices.
+  // Only the daemon may use the devices.
   bool exclusive = false;
-  // Containers get a /dev/shm that is the daemon's too.
+  // Containers get a /dev/shm that is the daemon's too, of this size.
   bool shared_memory = false;
+  std::uint64_t shared_memory_bytes = kSharedMemoryBytes;
+  // It is known that no container holds a share of its devices.
+  bool unheld = false;
   // Containers mount the pipe folder itself: it stays when the daemon goes.
   bool keep_pipe = false;
 
@@ -46,23 +49,33 @@ struct MpsDaemonPlan {
   bool operator==(const MpsDaemonPlan&) const = default;
 };
 
-// Daemons that somebody else runs.
+// External daemons.
 struct MpsElsewhere {
+  // Where we see the pipe folder: below a folder that exists if it is mounted for us.
+  struct View {
+    std::string given_by;
+    std::string pipe;
+    bool operator==(const View&) const = default;
+  };
+
   MpsWiring wiring;
-  // Files of which one must be there before a container is sent; empty: it is
-  // not for us to ask.
+  std::vector<View> views;
+  std::string pipe;  // on the host
+  // One of these files must exist before a container may use the daemon; empty: not
+  // checked.
   std::vector<std::string> ready_when;
 
   bool operator==(const MpsElsewhere&) const = default;
 };
 
 struct MpsPlan {
-  // Where daemons of ours live, now or before others took over; what lies there and
-  // is not wanted is an earlier agent's, and goes. Empty: nothing there is ours.
+  // The folder of our own daemons, also after a switch to external ones. Daemons there that
+  // are not wanted are an earlier agent's and are removed. Empty: nothing there is ours.
   std::string directory;
   std::vector<MpsDaemonPlan> daemons;             // by name
   std::map<std::string, MpsElsewhere> elsewhere;  // by the device's uuid
   std::map<std::string, std::string> refused;     // uuid to why no daemon can serve it
+  MpsRules rules;
 
   bool operator==(const MpsPlan&) const = default;
 };
@@ -70,8 +83,8 @@ struct MpsPlan {
 // Whether a resource's containers go through MPS.
 bool uses_mps(const Terms& terms);
 
-// Bytes of each device's largest share that is held, by uuid. A device that is
-// not in it has no holder.
+// Bytes of each device's largest allocated share, by uuid. A device that is missing has no
+// holder.
 using LargestHeld = std::map<std::string, std::uint64_t>;
 
 // `nvidia_root_here` is where --mps-root is mounted for us.
@@ -83,4 +96,4 @@ MpsPlan plan_mps(const Catalog& catalog, const MpsOptions& options, const Larges
 std::map<std::string, MpsWiring> wirings_of(const MpsDaemonPlan& daemon,
                                             const std::string& problem);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/plan.h"
+#include "core/mps/mps_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -15,12 +15,15 @@ using testing::UnorderedElementsAre;
 
 constexpr std::uint64_t kGiB = 1ULL << 30;
 
-Offer offer_of(const std::string& name, Rung rung, std::vector<OfferedDevice> devices) {
-  return {.name = ResourceName(name), .devices = std::move(devices), .terms = {.rung = rung}};
+Offer offer_of(const std::string& name, Enforcement enforcement,
+               std::vector<OfferedDevice> devices) {
+  return {.name = ResourceName(name),
+          .devices = std::move(devices),
+          .terms = {.enforcement = enforcement}};
 }
 
 Catalog two_gpus() {
-  return {.offers = {offer_of("example.com/mem", Rung::kMps,
+  return {.offers = {offer_of("example.com/mem", Enforcement::kMps,
                               {{.uuid = "GPU-a", .gpu_index = 0, .memory_bytes = 80 * kGiB},
                                {.uuid = "GPU-b", .gpu_index = 3, .memory_bytes = 40 * kGiB}})}};
 }
@@ -39,15 +42,16 @@ TEST(MpsPlan, HasADaemonForEachGpu) {
 
 TEST(MpsPlan, LeavesOutWhatMpsDoesNotHold) {
   Catalog catalog = two_gpus();
-  catalog.offers[0].terms.rung = Rung::kNone;
+  catalog.offers[0].terms.enforcement = Enforcement::kNone;
   EXPECT_THAT(plan_mps(catalog, {}, {}).daemons, IsEmpty());
-  catalog.offers[0].terms.rung = Rung::kDriver;
+  catalog.offers[0].terms.enforcement = Enforcement::kDriver;
   EXPECT_THAT(plan_mps(catalog, {}, {}).daemons, IsEmpty());
 }
 
 TEST(MpsPlan, HasADeviceOnceThoughTwoResourcesOfferIt) {
   Catalog catalog = two_gpus();
-  catalog.offers.push_back(offer_of("example.com/z", Rung::kMpsExclusive, {{.uuid = "GPU-a"}}));
+  catalog.offers.push_back(
+      offer_of("example.com/z", Enforcement::kMpsExclusive, {{.uuid = "GPU-a"}}));
   const MpsPlan plan = plan_mps(catalog, {}, {});
   ASSERT_EQ(plan.daemons.size(), 2U);
   EXPECT_TRUE(plan.daemons[0].exclusive);
@@ -56,7 +60,7 @@ TEST(MpsPlan, HasADeviceOnceThoughTwoResourcesOfferIt) {
 
 TEST(MpsPlan, ServesAMigDeviceByItsOwnUuid) {
   const Catalog catalog{
-      .offers = {offer_of("nvidia.com/mig", Rung::kMps,
+      .offers = {offer_of("nvidia.com/mig", Enforcement::kMps,
                           {{.uuid = "MIG-1", .gpu = GpuUuid("GPU-a"), .mig_index = 0}})}};
   const MpsPlan plan = plan_mps(catalog, {}, {});
   ASSERT_EQ(plan.daemons.size(), 1U);
@@ -68,7 +72,7 @@ TEST(MpsPlan, ServesAMigDeviceByItsOwnUuid) {
 TEST(MpsPlan, HasOneDaemonForTheNodeWhereThatIsChosen) {
   Catalog catalog = two_gpus();
   catalog.offers.push_back(
-      offer_of("nvidia.com/mig", Rung::kMps, {{.uuid = "MIG-1", .mig_index = 0}}));
+      offer_of("nvidia.com/mig", Enforcement::kMps, {{.uuid = "MIG-1", .mig_index = 0}}));
   const MpsPlan plan =
       plan_mps(catalog, {.daemons = MpsDaemons::kPerNode, .directory = "/run/x"}, {});
   ASSERT_EQ(plan.daemons.size(), 1U);
@@ -91,8 +95,11 @@ TEST(MpsPlan, GivesAPipeOutsideOurCareAsItIs) {
   EXPECT_THAT(plan.daemons, IsEmpty());
   EXPECT_EQ(plan.elsewhere.at("GPU-b").wiring,
             (MpsWiring{.pipe_directory = "/tmp/nvidia-mps",
-                       .mounts = {{"/tmp/nvidia-mps", "/tmp/nvidia-mps", false}},
+                       .mounts = {{"/tmp/nvidia-mps", "/tmp/nvidia-mps", true}},
                        .ordinal = std::nullopt}));
+  EXPECT_EQ(plan.elsewhere.at("GPU-b").pipe, "/tmp/nvidia-mps");
+  EXPECT_THAT(plan.elsewhere.at("GPU-b").views,
+              ElementsAre(MpsElsewhere::View{"/mps-outside", "/mps-outside/nvidia-mps"}));
   EXPECT_THAT(plan.elsewhere.at("GPU-b").ready_when, IsEmpty());
 }
 
@@ -126,8 +133,10 @@ TEST(MpsPlan, FollowsNvidiasLayout) {
   EXPECT_TRUE(found.wiring.limits_are_the_daemons);
   EXPECT_THAT(found.wiring.mounts,
               ElementsAre(MpsWiring::Mount{"/mps/nvidia.com/gpu/pipe",
-                                           "/run/nvidia/mps/nvidia.com/gpu/pipe", false},
+                                           "/run/nvidia/mps/nvidia.com/gpu/pipe", true},
                           MpsWiring::Mount{"/dev/shm", "/run/nvidia/mps/shm", false}));
+  EXPECT_EQ(found.pipe, "/run/nvidia/mps/nvidia.com/gpu/pipe");
+  EXPECT_THAT(found.views, ElementsAre(MpsElsewhere::View{"/mps", "/mps/nvidia.com/gpu/pipe"}));
   EXPECT_THAT(found.ready_when,
               ElementsAre("/mps/.ready", "/mps/nvidia.com/gpu/.started", "/run/nvidia/mps/.ready",
                           "/run/nvidia/mps/nvidia.com/gpu/.started"));
@@ -145,4 +154,4 @@ TEST(MpsWirings, HaveSharedMemoryOnlyWhereAsked) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

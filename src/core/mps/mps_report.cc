@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/report.h"
+#include "core/mps/mps_report.h"
 
-namespace tranche {
+#include "base/text.h"
+
+namespace tranche::core {
 
 std::string_view to_string(MpsState state) {
   switch (state) {
@@ -14,10 +16,20 @@ std::string_view to_string(MpsState state) {
   return "";
 }
 
+std::string MpsDaemonStatus::limits_hold_for() const {
+  if (!root_clients.empty()) {
+    std::vector<std::string> pids;
+    for (const int client : root_clients) pids.push_back(std::to_string(client));
+    return "all clients but " + join(pids, ", ") + " (root)";
+  }
+  if (rules.clients == MpsClients::kNonRoot || !sees_clients) return "non-root clients";
+  return clients == 0 ? "non-root clients" : "all clients";
+}
+
 std::string MpsDaemonStatus::problem() const {
   if (state == MpsState::kReady) return "";
   const std::string text = "the MPS daemon " + plan.name + " is " + std::string(to_string(state));
   return last_problem.empty() ? text : text + ": " + last_problem;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

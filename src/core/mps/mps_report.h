@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of the MPS daemons at one moment: for grants, and for people.
+// The state of the MPS daemons at one moment, for grants and for people.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "grant/node_facts.h"
-#include "mps/plan.h"
+#include "core/grant/node_facts.h"
+#include "core/mps/mps_plan.h"
 
-namespace tranche {
+namespace tranche::core {
 
 enum class MpsState {
   kStarting,
@@ -29,13 +29,23 @@ struct MpsDaemonStatus {
   MpsState state = MpsState::kStarting;
   std::chrono::system_clock::time_point since;
   unsigned restarts = 0;
-  std::string last_problem;  // the last there was, also when it is over
-  bool adopted = false;      // it is older than this agent
+  std::string last_problem;  // the last one, also when it is over
+  std::chrono::system_clock::time_point last_problem_at;
+  bool adopted = false;  // it is older than this agent
   int pid = 0;
   std::optional<int> server_pid;  // there is none before the first client
   unsigned clients = 0;
+  MpsRules rules;
+  // Clients that are or may become root on the node, by pid: they can raise limits.
+  std::vector<int> root_clients;
+  bool sees_clients = true;  // else their users are not known
+  // Commands to the daemon that change something and were not ours, and the last of them.
+  unsigned foreign_commands = 0;
+  std::string foreign_command;
 
-  // Why no container may be sent there; empty when ready.
+  // For whom memory limits hold: "all clients" of now, or "all clients but 7, 9 (root)".
+  std::string limits_hold_for() const;
+  // Why no container may use it; empty when ready.
   std::string problem() const;
   bool operator==(const MpsDaemonStatus&) const = default;
 };
@@ -47,4 +57,4 @@ struct MpsReport {
   bool operator==(const MpsReport&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

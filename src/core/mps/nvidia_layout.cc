@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/nvidia_layout.h"
+#include "core/mps/nvidia_layout.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "base/text.h"
-#include "mps/client_limits.h"
+#include "core/mps/client_limits.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // Of NVIDIA's own, where the memory is not known.
@@ -16,6 +16,8 @@ constexpr const char* kSmallestShm = "65536k";
 MpsDaemonPlan daemon_for(const Offer& offer, const std::string& root) {
   MpsDaemonPlan daemon{
       .name = offer.name.text, .folder = root + "/" + offer.name.text, .keep_pipe = true};
+  // As NVIDIA's: these GPUs can be used only through the daemon.
+  daemon.exclusive = true;
   unsigned replicas = 1;
   for (const OfferedDevice& device : offer.devices) {
     if (device.is_mig()) continue;
@@ -26,7 +28,7 @@ MpsDaemonPlan daemon_for(const Offer& offer, const std::string& root) {
     // would let the others' clients overlap.
     replicas = std::max(replicas, device.shares());
   }
-  daemon.thread_percentage = thread_percentage(replicas);
+  daemon.thread_percentage = nvidia_thread_percentage(replicas);
   return daemon;
 }
 
@@ -72,4 +74,4 @@ std::string shm_options(std::string_view meminfo) {
   return "size=" + size;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

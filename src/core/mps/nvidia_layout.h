@@ -13,18 +13,18 @@
 #include <string_view>
 #include <vector>
 
-#include "mps/plan.h"
-#include "mps/report.h"
-#include "sharing/catalog.h"
+#include "core/mps/mps_plan.h"
+#include "core/mps/mps_report.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // A daemon for each resource that is offered in replicas. Every client may use
 // its part of a device's memory and threads by default. MIG devices are left
 // out, as the plugin does.
 MpsPlan plan_nvidia_layout(const Catalog& catalog, const std::string& root);
 
-// The files that are to be there now, of those that tell the plugin.
+// The files that must exist now to signal the state to the plugin.
 struct NvidiaMarkers {
   std::vector<std::string> present;
   std::vector<std::string> absent;
@@ -33,8 +33,8 @@ struct NvidiaMarkers {
 };
 NvidiaMarkers nvidia_markers(const MpsPlan& plan, const MpsReport& report, const std::string& root);
 
-// The mount options of <root>/shm: half of the memory that `meminfo`, the
-// content of /proc/meminfo, tells of.
+// The mount options of <root>/shm: half of the memory in `meminfo`, the content of
+// /proc/meminfo.
 std::string shm_options(std::string_view meminfo);
 
-}  // namespace tranche
+}  // namespace tranche::core

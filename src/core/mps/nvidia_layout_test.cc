@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/nvidia_layout.h"
+#include "core/mps/nvidia_layout.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -29,6 +29,7 @@ TEST(NvidiaLayout, HasOneDaemonForAReplicatedResource) {
                                             .devices = {"GPU-a", "GPU-b"},
                                             .limits = {10 * kGiB, 5 * kGiB},
                                             .thread_percentage = "12.5",
+                                            .exclusive = true,
                                             .keep_pipe = true}));
 }
 
@@ -50,4 +51,4 @@ TEST(NvidiaLayout, GivesSharedMemoryHalfOfTheNodes) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

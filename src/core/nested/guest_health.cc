@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/guest_health.h"
+#include "core/nested/guest_health.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 const Health* health_in_offer(const Catalog& catalog, const std::string& resource,
@@ -36,4 +36,4 @@ Health guest_health(const Catalog& catalog, const Inventory& inventory, const st
   return {{"the node does not have it any more"}};
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

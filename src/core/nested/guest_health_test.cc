@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/guest_health.h"
+#include "core/nested/guest_health.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/testing/literals.h"
+#include "core/gpu/testing/literals.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::HasSubstr;
@@ -55,4 +55,4 @@ TEST(GuestHealth, IsNotGoodWhileTheDriverCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

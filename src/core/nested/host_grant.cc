@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/host_grant.h"
+#include "core/nested/host_grant.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,14 +8,14 @@
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr std::size_t kMostNamed = 8;
 
 // What was granted of one device, by all resources together.
 struct Part {
-  // Of its memory; empty: all of it, or it is not counted.
+  // Of its memory; empty: all of it, or memory is not counted.
   std::optional<std::uint64_t> bytes;
   // What the host has of it, which may be a part itself; 0: not known.
   std::uint64_t hosts_bytes = 0;
@@ -36,7 +36,7 @@ void add(Part& part, const NestedDevice& device, bool is_first) {
   }
 }
 
-// By uuid, or by index where somebody wrote one.
+// By uuid, or by index if the file has one.
 using Parts = std::map<std::string, Part>;
 
 Parts parts_of(const HostGrant& grant) {
@@ -92,14 +92,14 @@ void apply(const Part& part, Device& device) {
   const std::uint64_t hosts = part.hosts_bytes == 0 ? kAll : part.hosts_bytes;
   const std::uint64_t granted = std::min(part.bytes.value_or(kAll), hosts);
   if (granted >= known) return;
-  // Where its size was not known, the host's word on that is no limit.
+  // If the host did not know its size, the host's value is no limit.
   device.partial = device.memory_bytes != 0 || part.bytes;
   device.memory_bytes = granted;
 }
 
 // False: nothing of it was granted.
 bool take(Taking& taking, Gpu& gpu) {
-  // A host and its scripts count as the driver does.
+  // A host and its scripts use the driver's indexes.
   const auto counted = gpu.runtime_index();
   const std::string index = counted ? std::to_string(*counted) : "not listed";
   const Part* whole = taking.part(gpu.uuid.text, index);
@@ -131,7 +131,7 @@ GuestInventory granted_part(const Inventory& inventory, const HostGrant& grant) 
   if (grant.env == GpuEnv{}) {
     guest.notes.push_back(grant.source + " is empty: nothing is offered until it names GPUs");
   }
-  // A driver that cannot be read has nothing, for now.
+  // A driver that cannot be read has no GPUs for now.
   if (!inventory.driver_trouble.empty()) return guest;
   std::vector<std::string> unknown = taking.unknown();
   const std::size_t count = unknown.size();
@@ -164,4 +164,4 @@ std::string told(const HostGrant& grant) {
   return names.empty() ? "none" : join(names, ",");
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A guest's view: what the host has granted to the node that we run on, and what
-// that leaves of the driver's GPUs. Pure.
+// The guest's side: what the host has granted to this node, and the driver's GPUs reduced
+// to it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "gpu/inventory.h"
-#include "nested/gpu_env.h"
-#include "nested/nested_grant.h"
+#include "core/gpu/inventory.h"
+#include "core/nested/gpu_env_list.h"
+#include "core/nested/nested_grant.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct HostGrant {
   std::string source;               // the file or folder it was read from
@@ -25,18 +25,18 @@ struct HostGrant {
 
 struct GuestInventory {
   Inventory inventory;             // the granted devices alone, with what was granted of them
-  std::vector<std::string> notes;  // what was granted and is not here, a sentence each
+  std::vector<std::string> notes;  // what was granted and is missing here, a sentence each
 };
 
-// Only what was granted, with the host's word on its health, and with no more
-// memory than the host granted.
+// Only what was granted, with the health that the host reports, and with no more memory
+// than the host granted.
 GuestInventory granted_part(const Inventory& inventory, const HostGrant& grant);
 
-// While it is not known what was granted: nothing, as of a driver that cannot be
-// read, so that nobody takes it for a node without GPUs.
+// While the grant is not known: nothing, as with a driver that cannot be read, so that it
+// is not mistaken for a node without GPUs.
 GuestInventory unknown_part(const Inventory& inventory, const std::string& problem);
 
 // The devices by name, for the log.
 std::string told(const HostGrant& grant);
 
-}  // namespace tranche
+}  // namespace tranche::core

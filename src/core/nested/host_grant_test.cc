@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/host_grant.h"
+#include "core/nested/host_grant.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -188,4 +188,4 @@ TEST(HostGrant, IsToldInAFewWords) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a host has granted to a pod that is itself a node, and how it is written
-// down for the agent inside: a versioned JSON document, and the one line of
-// /gpu.env that came before it. Pure.
-//
-// The document is a contract between agents of different versions: fields are
-// added, never changed; whoever reads it passes over what it does not know. A
-// reader that does not know the version number refuses the whole.
+// What the host has granted to a node pod. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +9,20 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "gpu/gpu.h"
-#include "sharing/terms.h"
+#include "core/gpu/gpu.h"
+#include "core/sharing/terms.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // One GPU or MIG device, or a part of it.
 struct NestedDevice {
   std::string uuid;                // "GPU-8f1c…" or "MIG-c8b1…"
-  std::string gpu;                 // the real GPU's uuid; the same for a GPU
+  std::string gpu;                 // the physical GPU's uuid; the same for a GPU
   std::string index;               // the host's: "3" or "3:1"
   std::optional<unsigned> minor;   // of the GPU's device node
   std::string model;               // "NVIDIA H200"
   std::uint64_t memory_bytes = 0;  // of the whole device; 0: not known
-  // How much of it was granted: so many of its shares.
+  // How much of it was granted, in shares.
   ShareForm form = ShareForm::kWhole;
   unsigned shares = 1;
   unsigned shares_in_all = 1;
@@ -59,15 +52,12 @@ inline constexpr std::string_view kGpuEnvFile = "/gpu.env";
 // "/gpu-grants/nvidia.com_gpu"
 std::string grant_folder(std::string_view resource);
 
-std::string to_json(const NestedGrant& grant);
-Result<NestedGrant> parse_nested_grant(std::string_view json);
-
-// The line of /gpu.env: uuids, separated by commas. It has no word for health,
-// so that devices which are not healthy are left out.
+// The line of /gpu.env: uuids, separated by commas. The format cannot express health, so
+// unhealthy devices are left out.
 std::string gpu_env_line(const NestedGrant& grant);
 
 // The grant with this health and one more generation, or nothing where it is
 // the same as before.
 std::optional<NestedGrant> with_health(const NestedGrant& grant, const std::vector<Health>& health);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/aligned.h"
+#include "core/placement/aligned.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
-// Up to here every set is looked at: 16 GPUs, any size, are 12,870 at most.
+// Up to this number every set is tried: 16 GPUs, any size, give 12,870 at most.
 constexpr std::uint64_t kSetsToLookAt = 20000;
 
 std::uint64_t sets_of(std::size_t n, std::size_t k) {
@@ -64,7 +64,7 @@ class Search {
 
   unsigned& at(std::size_t i, std::size_t j) { return nearness_[i * free_ + j]; }
 
-  // What is gained by adding `next` to the set.
+  // The nearness gained by adding `next` to the set.
   std::uint64_t gain(std::size_t next) {
     std::uint64_t sum = pull_[next];
     for (const std::size_t member : set_) sum += at(member, next);
@@ -143,14 +143,14 @@ unsigned nearness(const GpuLink& link, std::optional<unsigned> numa_a,
     case PcieDistance::kAcrossSystem: return nvlink + 10;
     case PcieDistance::kUnknown: break;
   }
-  // The driver does not tell; the kernel may still know the NUMA nodes.
+  // The driver does not report it; the kernel may still know the NUMA nodes.
   if (!numa_a || !numa_b) return nvlink;
   return nvlink + (*numa_a == *numa_b ? 20 : 10);
 }
 
 std::vector<std::string_view> pick_aligned(const Offer& offer, const Topology& topology,
                                            Choice choice) {
-  // In the offer's order, so that the kubelet's random one changes nothing.
+  // In the offer's order, so that the kubelet's random order has no effect.
   std::ranges::sort(choice.candidates, {}, &Candidate::device);
   std::vector<std::string_view> picked;
   if (choice.candidates.size() <= choice.needed) {
@@ -164,4 +164,4 @@ std::vector<std::string_view> pick_aligned(const Offer& offer, const Topology& t
   return picked;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

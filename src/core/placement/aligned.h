@@ -4,16 +4,16 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/topology.h"
-#include "placement/candidates.h"
-#include "sharing/catalog.h"
+#include "core/gpu/topology.h"
+#include "core/placement/candidates.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// Chooses whole GPUs that are near each other (NVLink, NVSwitch, PCIe, NUMA).
-// Among equally near sets it takes the one whose loss hurts the GPUs that stay
-// free least: so a single GPU comes from a pair that is broken already.
-// Gives fewer than needed where there are no more.
+// Chooses whole GPUs that are near each other (NVLink, NVSwitch, PCIe, NUMA). Among equally
+// near sets it takes the one that leaves the free GPUs nearest to each other, so a single
+// GPU comes from a pair that is already broken. Gives fewer than needed where there are no
+// more.
 std::vector<std::string_view> pick_aligned(const Offer& offer, const Topology& topology,
                                            Choice choice);
 
@@ -22,4 +22,4 @@ std::vector<std::string_view> pick_aligned(const Offer& offer, const Topology& t
 unsigned nearness(const GpuLink& link, std::optional<unsigned> numa_a,
                   std::optional<unsigned> numa_b);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tranche {
+namespace tranche::core {
 
 // A free share and the device of the offer it sits on.
 struct Candidate {
@@ -15,13 +15,13 @@ struct Candidate {
   std::uint32_t replica = 0;  // of the device; 0 where it is whole
 };
 
-// What there is to choose from, and how much.
+// The free shares, and how many are needed.
 struct Choice {
   std::vector<Candidate> candidates;
   std::vector<std::size_t> decided;  // devices that the container has already
   std::size_t needed = 0;            // how many more
-  // How many of each device may be taken at most, by what other names hold.
+  // How many shares of each device may be taken at most, considering other names.
   std::vector<std::size_t> room;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/fit.h"
+#include "core/placement/fit.h"
 
 #include <algorithm>
 #include <set>
 
 #include "base/text.h"
-#include "sharing/memory_unit.h"
+#include "core/sharing/memory_unit.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // A status that carries more than a few kilobytes of text does not arrive.
@@ -87,4 +87,4 @@ Status fits(const Offer& offer, const OfferRoom* room,
   return Done{};
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/fit.h"
+#include "core/placement/fit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/testing/literals.h"
-#include "sharing/offer.h"
-#include "sharing/share_id.h"
+#include "core/gpu/testing/literals.h"
+#include "core/sharing/offer.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::AllOf;
@@ -91,4 +91,4 @@ TEST(Fit, TakesTwoSlicesOfOneGpuForOneGpu) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/free_shares.h"
+#include "core/placement/free_shares.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 
 std::vector<std::vector<std::string_view>> free_shares(std::size_t devices, const Choice& choice) {
   std::vector<std::vector<const Candidate*>> found(devices);
@@ -23,4 +23,4 @@ std::vector<std::vector<std::string_view>> free_shares(std::size_t devices, cons
   return ids;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/one_device.h"
+#include "core/placement/one_device.h"
 
 #include <algorithm>
 #include <tuple>
 
-#include "placement/free_shares.h"
+#include "core/placement/free_shares.h"
 
-namespace tranche {
+namespace tranche::core {
 
 std::vector<std::string_view> pick_from_one_device(const Offer& offer, const Choice& choice) {
   std::vector<std::vector<std::string_view>> free = free_shares(offer.devices.size(), choice);
@@ -27,4 +27,4 @@ std::vector<std::string_view> pick_from_one_device(const Offer& offer, const Cho
   return std::move(free[best]);
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

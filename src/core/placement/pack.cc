@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/pack.h"
+#include "core/placement/pack.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "placement/free_shares.h"
+#include "core/placement/free_shares.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 struct GpuShares {
@@ -52,4 +52,4 @@ std::vector<std::string_view> pick_packed(const Offer& offer, const Choice& choi
   return picked;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

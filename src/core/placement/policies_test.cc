@@ -9,12 +9,12 @@
 #include <numeric>
 #include <random>
 
-#include "gpu/testing/literals.h"
-#include "placement/prefer.h"
-#include "sharing/offer.h"
-#include "sharing/share_id.h"
+#include "core/gpu/testing/literals.h"
+#include "core/placement/prefer.h"
+#include "core/sharing/offer.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using Ids = std::vector<std::string>;
@@ -43,9 +43,9 @@ Counts choose(const Offer& offer, const Counts& free, std::size_t size, std::mt1
     }
   }
   std::shuffle(available.begin(), available.end(), random);
-  const Wish wish{{available.begin(), available.end()}, {}, size};
+  const AllocationRequest request{{available.begin(), available.end()}, {}, size};
   Counts got(free.size());
-  std::vector<std::string_view> chosen = prefer(offer, empty_room(offer), {}, wish);
+  std::vector<std::string_view> chosen = prefer(offer, empty_room(offer), {}, request);
   std::ranges::sort(chosen);
   EXPECT_TRUE(std::ranges::adjacent_find(chosen) == chosen.end()) << "a share twice";
   for (const std::string_view id : chosen) {
@@ -184,8 +184,8 @@ TEST(MemoryPlacement, StaysWhereTheContainerIsAlready) {
       {4, 4}, {.form = ShareForm::kMemory, .placement = SharePlacement::kPack, .one_device = true});
   const Ids available{"GPU-0::tagg-0", "GPU-0::tagg-1", "GPU-1::tagg-0",
                       "GPU-1::tagg-1", "GPU-1::tagg-2", "GPU-1::tagg-3"};
-  const Wish wish{{available.begin(), available.end()}, {"GPU-1::tagg-3"}, 3};
-  EXPECT_THAT(prefer(offer, empty_room(offer), {}, wish),
+  const AllocationRequest request{{available.begin(), available.end()}, {"GPU-1::tagg-3"}, 3};
+  EXPECT_THAT(prefer(offer, empty_room(offer), {}, request),
               testing::ElementsAre("GPU-1::tagg-3", "GPU-1::tagg-0", "GPU-1::tagg-1"));
 }
 
@@ -193,15 +193,15 @@ TEST(MemoryPlacement, StaysWhereTheContainerIsAlready) {
 TEST(Placement, TakesNoMoreThanOtherNamesLeave) {
   Offer offer = shares_on({4, 4}, {.form = ShareForm::kReplicas});
   const Ids available{"GPU-0::tagg-0", "GPU-0::tagg-1", "GPU-0::tagg-2", "GPU-1::tagg-0"};
-  const Wish wish{{available.begin(), available.end()}, {}, 2};
+  const AllocationRequest request{{available.begin(), available.end()}, {}, 2};
   const OfferRoom room{{{}, 1}, {{}, 4}};
   for (const SharePlacement placement :
        {SharePlacement::kPack, SharePlacement::kPacked, SharePlacement::kSpread}) {
     offer.terms.placement = placement;
-    EXPECT_THAT(prefer(offer, room, {}, wish),
+    EXPECT_THAT(prefer(offer, room, {}, request),
                 testing::UnorderedElementsAre("GPU-0::tagg-0", "GPU-1::tagg-0"));
   }
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/prefer.h"
+#include "core/placement/prefer.h"
 
 #include <algorithm>
 #include <unordered_set>
 
-#include "placement/aligned.h"
-#include "placement/one_device.h"
-#include "placement/pack.h"
-#include "placement/spread.h"
+#include "core/placement/aligned.h"
+#include "core/placement/one_device.h"
+#include "core/placement/pack.h"
+#include "core/placement/spread.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 bool all_whole_gpus(const Offer& offer) {
@@ -18,20 +18,20 @@ bool all_whole_gpus(const Offer& offer) {
   });
 }
 
-// The wish's free shares that are ours, told apart by health. The kubelet's
-// view lags behind: what it thinks free may have failed or gone a moment ago.
+// The request's free shares that are ours, by health. The kubelet's view lags behind: a
+// share that it considers free may just have failed or been removed.
 struct Pool {
   std::vector<Candidate> healthy;
   std::vector<Candidate> others;        // unhealthy: only where nothing else is left
   std::vector<std::string_view> alien;  // not ours: the very last resort
 };
 
-Pool sort_out(const Offer& offer, const Wish& wish) {
-  const std::unordered_set<std::string_view> decided(wish.must_include.begin(),
-                                                     wish.must_include.end());
+Pool sort_out(const Offer& offer, const AllocationRequest& request) {
+  const std::unordered_set<std::string_view> decided(request.must_include.begin(),
+                                                     request.must_include.end());
   Pool pool;
-  pool.healthy.reserve(wish.available.size());
-  for (const std::string_view id : wish.available) {
+  pool.healthy.reserve(request.available.size());
+  for (const std::string_view id : request.available) {
     if (!decided.empty() && decided.contains(id)) continue;
     const LocatedShare share = offer.locate(id);
     if (share.device == nullptr) {
@@ -45,8 +45,7 @@ Pool sort_out(const Offer& offer, const Wish& wish) {
   return pool;
 }
 
-// Whole devices that another name has something of: the kubelet was not told
-// in time.
+// Whole devices of which another name has a share: the kubelet does not know it yet.
 void leave_out_covered(const Offer& offer, const OfferRoom& room, Choice& choice,
                        std::vector<Candidate>& others) {
   std::erase_if(choice.candidates, [&](const Candidate& candidate) {
@@ -69,30 +68,30 @@ std::vector<std::string_view> pick(const Offer& offer, const Topology& topology,
 }  // namespace
 
 std::vector<std::string_view> prefer(const Offer& offer, const OfferRoom& room,
-                                     const Topology& topology, const Wish& wish) {
-  std::vector<std::string_view> chosen = wish.must_include;
-  if (chosen.size() >= wish.size) return chosen;
-  Pool pool = sort_out(offer, wish);
+                                     const Topology& topology, const AllocationRequest& request) {
+  std::vector<std::string_view> chosen = request.must_include;
+  if (chosen.size() >= request.size) return chosen;
+  Pool pool = sort_out(offer, request);
 
   std::vector<std::size_t> decided;
-  for (const std::string_view id : wish.must_include) {
+  for (const std::string_view id : request.must_include) {
     if (const OfferedDevice* device = offer.find(id)) {
       decided.push_back(static_cast<std::size_t>(device - offer.devices.data()));
     }
   }
-  Choice choice{std::move(pool.healthy), std::move(decided), wish.size - chosen.size(), {}};
+  Choice choice{std::move(pool.healthy), std::move(decided), request.size - chosen.size(), {}};
   for (const DeviceRoom& device : room) choice.room.push_back(device.free);
   leave_out_covered(offer, room, choice, pool.others);
   const std::vector<std::string_view> picked = pick(offer, topology, std::move(choice));
   chosen.insert(chosen.end(), picked.begin(), picked.end());
 
   for (const Candidate& candidate : pool.others) {
-    if (chosen.size() < wish.size) chosen.push_back(candidate.id);
+    if (chosen.size() < request.size) chosen.push_back(candidate.id);
   }
   for (const std::string_view id : pool.alien) {
-    if (chosen.size() < wish.size) chosen.push_back(id);
+    if (chosen.size() < request.size) chosen.push_back(id);
   }
   return chosen;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

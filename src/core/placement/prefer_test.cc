@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/prefer.h"
+#include "core/placement/prefer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <random>
 
-#include "gpu/testing/literals.h"
-#include "sharing/offer.h"
-#include "sharing/share_id.h"
+#include "core/gpu/testing/literals.h"
+#include "core/sharing/offer.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -20,13 +20,14 @@ using testing::UnorderedElementsAre;
 
 using Ids = std::vector<std::string>;
 
-// Owns the texts that a Wish points into.
+// Owns the texts that a AllocationRequest points into.
 Ids ask(Offer offer, const Topology& topology, SharePlacement placement, Ids available,
         std::size_t size, const Ids& must = {}) {
   std::shuffle(available.begin(), available.end(), std::mt19937(7));  // as the kubelet does
-  const Wish wish{{available.begin(), available.end()}, {must.begin(), must.end()}, size};
+  const AllocationRequest request{
+      {available.begin(), available.end()}, {must.begin(), must.end()}, size};
   offer.terms.placement = placement;
-  const auto chosen = prefer(offer, empty_room(offer), topology, wish);
+  const auto chosen = prefer(offer, empty_room(offer), topology, request);
   return {chosen.begin(), chosen.end()};
 }
 
@@ -248,4 +249,4 @@ TEST(Distributed, HandlesAllSharesOfABigNode) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/spread.h"
+#include "core/placement/spread.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 struct Device {
@@ -108,4 +108,4 @@ std::vector<std::string_view> pick_shared(const Offer& offer, const Choice& choi
   return picked;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

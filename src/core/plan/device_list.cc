@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/device_list.h"
+#include "core/plan/device_list.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 void put_in_order(DeviceList& list) {
@@ -91,4 +91,4 @@ DeviceList towards(const DeviceList& shown, const DeviceList& wanted) {
   return list;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

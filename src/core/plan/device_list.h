@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "ledger/coverage.h"
-#include "sharing/catalog.h"
+#include "core/ledger/coverage.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct ListedDevice {
   std::string uuid;
@@ -41,4 +41,4 @@ DeviceList list_of(const Offer& offer, const OfferRoom& room);
 // is dropped.
 DeviceList towards(const DeviceList& shown, const DeviceList& wanted);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/held_devices.h"
+#include "core/plan/held_devices.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 // Of each device, by uuid; only where it is held through MPS.
@@ -31,6 +31,24 @@ Holders holders_of(const Catalog& catalog, const Ledger& ledger) {
   return holders;
 }
 
+bool is_unheld(const std::vector<std::string>& devices, const Catalog& catalog,
+               const Ledger& ledger) {
+  const auto is_elsewhere = [&](const Offer& offer, const std::string& id) {
+    const OfferedDevice* device = offer.find(id);
+    if (device == nullptr) return false;
+    return std::ranges::none_of(devices, [&](const std::string& uuid) {
+      return uuid == device->uuid || uuid == device->gpu.text;
+    });
+  };
+  return std::ranges::all_of(ledger.holdings, [&](const Holding& holding) {
+    const auto offer =
+        std::ranges::find(catalog.offers, ResourceName(holding.resource), &Offer::name);
+    return offer != catalog.offers.end() &&
+           std::ranges::all_of(holding.shares,
+                               [&](const std::string& id) { return is_elsewhere(*offer, id); });
+  });
+}
+
 LargestHeld largest_held(const Catalog& catalog, const Ledger& ledger) {
   LargestHeld largest;
   for (const Holding& holding : ledger.holdings) {
@@ -41,4 +59,4 @@ LargestHeld largest_held(const Catalog& catalog, const Ledger& ledger) {
   return largest;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

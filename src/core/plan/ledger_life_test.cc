@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whatever happens in whatever order, nothing is given twice.
-#include "apps/testing/ledger_life.h"
+#include "core/plan/testing/ledger_life.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using ledger_life::kGiB;
@@ -44,7 +44,7 @@ constexpr const char* kMemory = "aliyun.com/gpu-mem";
 constexpr const char* kReplicas = "deepomatic.com/shared-gpu";
 
 ResourcePolicy enforced(ResourcePolicy policy) {
-  policy.terms.demanded = Rung::kDriver;
+  policy.terms.demanded = Enforcement::kDriver;
   return policy;
 }
 
@@ -114,4 +114,4 @@ TEST(NothingIsGivenTwice, WhenAnEnforcedNameCanBeEnforcedNoLonger) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -7,13 +7,13 @@
 #include <memory>
 #include <string>
 
-#include "gpu/topology.h"
-#include "grant/node_facts.h"
-#include "grant/options.h"
-#include "ledger/coverage.h"
-#include "sharing/catalog.h"
+#include "core/gpu/topology.h"
+#include "core/grant/node_facts.h"
+#include "core/ledger/coverage.h"
+#include "core/settings/grant_options.h"
+#include "core/sharing/catalog.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct Serving {
   Offer offer;
@@ -29,4 +29,4 @@ struct Serving {
   bool operator==(const Serving&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

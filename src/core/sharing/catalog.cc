@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/catalog.h"
+#include "core/sharing/catalog.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/text.h"
-#include "sharing/memory_unit.h"
-#include "sharing/share_id.h"
+#include "core/sharing/memory_unit.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 std::uint64_t varint_bytes(std::uint64_t value) {
@@ -32,8 +32,8 @@ std::uint64_t device_bytes(std::uint64_t id_length, std::optional<unsigned> numa
   return field_bytes(field_bytes(id_length) + field_bytes(kUnhealthy) + topology_bytes(numa_node));
 }
 
-// Replicas 0 to 9 have one digit, 10 to 99 two, and so on: summed by digits, so
-// that it costs nothing however many there are.
+// Replicas 0 to 9 have one digit, 10 to 99 two, and so on. The sum is computed per number
+// of digits, so that its cost does not depend on the number of replicas.
 std::uint64_t replica_list_bytes(const OfferedDevice& device, std::uint64_t replicas) {
   const std::uint64_t tag = device.tag.empty() ? 0 : device.tag.size() + 1;
   const std::uint64_t stem = device.uuid.size() + 2 + tag;
@@ -81,7 +81,7 @@ bool Offer::is_replicated() const {
 LocatedShare Offer::locate(std::string_view share_id) const {
   const auto parsed = parse_share_id(share_id);
   if (!parsed) return {};
-  // At most a few dozen devices, however many shares: a walk beats a map.
+  // At most a few dozen devices, however many shares: a linear search is faster than a map.
   const auto device = std::ranges::find(devices, parsed->device, &OfferedDevice::uuid);
   if (device == devices.end() || device->tag != parsed->tag) return {};
   const std::optional<unsigned> replicas = device->replicas;
@@ -126,4 +126,4 @@ std::string oversized(const Catalog& catalog) {
   return join(complaints, "; ");
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

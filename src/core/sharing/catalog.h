@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the node offers at one moment: every resource with the devices behind
-// it. A device that is offered many times over stands here once, with a count:
-// a list of 50,000 shares is still eight entries.
+// What the node offers at one moment: every resource with the devices behind it. A device
+// that is offered many times is here once, with a count, so a list of 50,000 shares has
+// eight entries.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,16 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/gpu.h"
-#include "sharing/resource_name.h"
-#include "sharing/terms.h"
+#include "core/gpu/gpu.h"
+#include "core/sharing/resource_name.h"
+#include "core/sharing/terms.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // A GPU or a MIG device, as it is offered.
 struct OfferedDevice {
   std::string uuid;
-  GpuUuid gpu;             // the real GPU: itself, or the one it is a slice of
+  GpuUuid gpu;             // the physical GPU: itself, or the one it is a slice of
   unsigned gpu_index = 0;  // the GPU's number
   std::optional<unsigned> mig_index;
   std::string model;
@@ -33,26 +33,26 @@ struct OfferedDevice {
   // Empty: offered once, under its uuid. Else as many shares, numbered from 0:
   // replicas, or units of memory.
   std::optional<unsigned> replicas;
-  // Keeps this resource's ids apart from those of others over the same device;
+  // Makes this resource's ids differ from those of other resources on the same device;
   // empty: NVIDIA's ids.
   std::string tag;
-  bool partial = false;  // memory_bytes is the part of it that we were granted
-  // What holding one share covers of the memory; 0: it is not counted.
+  bool partial = false;  // memory_bytes is the part that the host granted
+  // The memory that one share covers; 0: not counted.
   std::uint64_t share_bytes = 0;
   Health health;
-  // What the driver counts the GPU as; empty: the same as its number.
+  // The driver's index of the GPU; empty: the same as its number.
   std::optional<unsigned> driver_index;
 
   unsigned shares() const { return replicas.value_or(1); }
   bool is_mig() const { return mig_index.has_value(); }
   // "3" or "3:1", by the GPU's number: for the configuration and for people.
   std::string index() const;
-  // The same by the driver's count: for NVIDIA's runtime and CDI names.
+  // The same by the driver's index: for NVIDIA's runtime and CDI names.
   std::string runtime_index() const;
   bool operator==(const OfferedDevice&) const = default;
 };
 
-// Where a share's id leads.
+// The device and share that an id names.
 struct LocatedShare {
   const OfferedDevice* device = nullptr;
   unsigned replica = 0;
@@ -72,7 +72,7 @@ struct Offer {
   bool operator==(const Offer&) const = default;
 };
 
-// A device that is there and not offered.
+// A device of the node that is not offered.
 struct Withheld {
   std::string uuid;
   std::string index;
@@ -86,13 +86,13 @@ struct Catalog {
   std::vector<Withheld> withheld;
   // Every MIG device of the node, offered or not, to the GPU it is a part of: uuids.
   std::map<std::string, std::string> gpu_of_slice;
-  // GPUs were found by their device nodes, which say nothing of MIG.
+  // GPUs were found by their device nodes, which do not show MIG.
   bool slices_are_unknown = false;
   // The names of GPUs' device nodes, "nvidia3", to uuids: Google's and Deepomatic's plugins
   // make their ids from them.
   std::map<std::string, std::string> gpu_of_node;
-  // Where policy and node do not fit together, in words: a resource that is to
-  // be replicated and is not there, a device in a list that is not there.
+  // Notes where policy and node do not match: a resource to replicate or a listed device
+  // that does not exist.
   std::vector<std::string> notes;
 
   bool operator==(const Catalog&) const = default;
@@ -102,12 +102,12 @@ struct Catalog {
 // largest: every device unhealthy, which takes two bytes more than healthy.
 std::uint64_t list_bytes(const Offer& offer);
 
-// What the kubelet takes in one message; above it the resource would vanish.
+// The kubelet's limit for one message; a resource with a larger list would vanish.
 inline constexpr std::uint64_t kKubeletListLimit = 4ULL << 20;
 
-// Says of every resource that the kubelet could not take, with the figures and
-// what would fit; empty when all fit.
+// Every resource whose list exceeds the kubelet's limit, with the figures and what would
+// fit; empty when all fit.
 std::string oversized(const Catalog& catalog);
 std::string oversized(const Offer& offer);
 
-}  // namespace tranche
+}  // namespace tranche::core

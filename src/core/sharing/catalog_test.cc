@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/catalog.h"
+#include "core/sharing/catalog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(OfferedDeviceIndex, IsWrittenAsNvidiasIndexStrategyDoes) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

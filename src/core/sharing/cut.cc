@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/cut.h"
+#include "core/sharing/cut.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/text.h"
-#include "sharing/memory_unit.h"
-#include "sharing/selection.h"
-#include "sharing/share_id.h"
+#include "core/sharing/memory_unit.h"
+#include "core/sharing/selection.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 bool fits(const ResourcePolicy& row, const WholeDevice& device) {
@@ -19,8 +19,8 @@ bool fits(const ResourcePolicy& row, const WholeDevice& device) {
   return !row.model || glob_match(lower(*row.model), lower(device.gpu_model));
 }
 
-// NVIDIA's names have NVIDIA's ids, so that what comes after them goes on
-// where they left off.
+// Resources with NVIDIA's names have NVIDIA's ids, so that NVIDIA's plugin can be replaced
+// and come back.
 bool has_nvidia_ids(const ResourcePolicy& row) {
   return row.terms.form != ShareForm::kMemory && row.resource.text.starts_with("nvidia.com/");
 }
@@ -28,12 +28,21 @@ bool has_nvidia_ids(const ResourcePolicy& row) {
 bool promises_memory(const ResourcePolicy& row) {
   if (row.terms.form == ShareForm::kWhole) return false;
   return row.terms.form == ShareForm::kMemory || row.replica_memory ||
-         row.terms.demanded.value_or(Rung::kNone) != Rung::kNone;
+         row.terms.demanded.value_or(Enforcement::kNone) != Enforcement::kNone;
+}
+
+// " (model: '*T4*', migProfile: '1g.*')"; empty for a row without any.
+std::string patterns_of(const ResourcePolicy& row) {
+  std::vector<std::string> patterns;
+  if (row.model) patterns.push_back("model: '" + *row.model + "'");
+  if (row.mig_profile) patterns.push_back("migProfile: '" + *row.mig_profile + "'");
+  return patterns.empty() ? "" : " (" + join(patterns, ", ") + ")";
 }
 
 class Cutting {
  public:
-  explicit Cutting(const std::vector<WholeDevice>& devices) : devices_(devices) {}
+  Cutting(const std::vector<WholeDevice>& devices, const Inventory& inventory)
+      : devices_(devices), inventory_(inventory) {}
 
   void apply(const ResourcePolicy& row) {
     std::vector<const OfferedDevice*> fitting;
@@ -44,8 +53,10 @@ class Cutting {
     }
     const SlicesByGpu slices = row.mig_profile ? SlicesByGpu::kYes : SlicesByGpu::kNo;
     const std::string where = "tranche.policies: " + row.resource.text;
-    if (fitting.empty()) cuts_.notes.push_back(where + " fits no device of this node");
-    for (const std::string& sentence : missing(row.devices, fitting, slices)) {
+    if (fitting.empty()) {
+      cuts_.notes.push_back(where + " fits no device of this node" + patterns_of(row));
+    }
+    for (const std::string& sentence : missing(row.devices, fitting, inventory_, slices)) {
       cuts_.notes.push_back(where + ": " + sentence);
     }
     Selector selector(row.devices, slices);
@@ -115,7 +126,7 @@ class Cutting {
     made.offer.devices.push_back(std::move(device));
   }
 
-  // What replicas say that they cover must be there.
+  // The device must have the memory that its replicas cover.
   unsigned replicas_that_fit(const OfferedDevice& device, const ResourcePolicy& row) {
     if (device.share_bytes == 0 || device.memory_bytes == 0) return row.replicas;
     const std::uint64_t most = device.memory_bytes / device.share_bytes;
@@ -147,13 +158,13 @@ class Cutting {
     return std::max(smallest, made.kept_unit);
   }
 
-  // A replica that declares no memory covers its part of the total, where any
-  // name of the device counts memory.
+  // A replica without `memory` covers its part of the total, if any name of the device
+  // counts memory.
   void count_replicas_where_memory_is_counted() {
     std::set<std::string> counted;
     for (const Offer& offer : cuts_.offers) {
       if (offer.terms.form == ShareForm::kWhole) continue;
-      const bool enforced = offer.terms.demanded.value_or(Rung::kNone) != Rung::kNone;
+      const bool enforced = offer.terms.demanded.value_or(Enforcement::kNone) != Enforcement::kNone;
       for (const OfferedDevice& device : offer.devices) {
         if (device.share_bytes > 0 || enforced || device.partial) counted.insert(device.uuid);
       }
@@ -169,6 +180,7 @@ class Cutting {
   }
 
   const std::vector<WholeDevice>& devices_;
+  const Inventory& inventory_;
   std::set<std::string> sharing_memory_;  // uuids: see WholeDevice
   std::map<ResourceName, Made> made_;
   std::map<std::tuple<std::string, std::string, bool>, ResourceName> ids_;
@@ -177,10 +189,11 @@ class Cutting {
 
 }  // namespace
 
-Cuts cut(const std::vector<WholeDevice>& devices, const std::vector<ResourcePolicy>& rows) {
-  Cutting cutting(devices);
+Cuts cut(const std::vector<WholeDevice>& devices, const std::vector<ResourcePolicy>& rows,
+         const Inventory& inventory) {
+  Cutting cutting(devices, inventory);
   for (const ResourcePolicy& row : rows) cutting.apply(row);
   return std::move(cutting).finish();
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

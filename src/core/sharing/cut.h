@@ -6,17 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "sharing/catalog.h"
-#include "sharing/policy.h"
+#include "core/gpu/inventory.h"
+#include "core/sharing/catalog.h"
+#include "core/sharing/policy.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// A GPU that is not cut with MIG, or a slice of one that is.
+// A GPU without MIG devices, or a MIG device.
 struct WholeDevice {
   OfferedDevice device;
   std::string gpu_model;
   std::optional<std::string> mig_profile;
-  // It is a part of a GPU instance, whose memory its parts have in common.
+  // It is a part of a GPU instance, and shares the instance's memory with the other parts.
   bool shares_memory = false;
 };
 
@@ -27,8 +28,10 @@ struct Cuts {
   std::vector<std::string> notes;
 };
 
-// Applies tranche.policies: each row offers the devices that fit it, cut as it
-// says. A device may be cut by several rows.
-Cuts cut(const std::vector<WholeDevice>& devices, const std::vector<ResourcePolicy>& rows);
+// Applies tranche.policies: each policy offers the devices that it selects, divided into
+// shares as it says. Several policies may select a device. `inventory` says why a listed
+// device is missing.
+Cuts cut(const std::vector<WholeDevice>& devices, const std::vector<ResourcePolicy>& rows,
+         const Inventory& inventory);
 
-}  // namespace tranche
+}  // namespace tranche::core

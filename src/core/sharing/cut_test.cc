@@ -6,12 +6,12 @@
 
 #include <set>
 
-#include "gpu/testing/literals.h"
-#include "sharing/memory_unit.h"
-#include "sharing/offer.h"
-#include "sharing/share_id.h"
+#include "core/gpu/testing/literals.h"
+#include "core/sharing/memory_unit.h"
+#include "core/sharing/offer.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::AllOf;
@@ -144,11 +144,34 @@ TEST(Policies, WithholdGpusWhoseUsualNameHasOtherTerms) {
 
 TEST(Policies, NoteARowThatFitsNothing) {
   EXPECT_THAT(catalog(1, {on({GpuIndex{7}}, row("example.com/gpu"))}).notes,
-              ElementsAre("tranche.policies: example.com/gpu: device 7 is not there"));
+              ElementsAre("tranche.policies: example.com/gpu: no GPU has index 7"));
   ResourcePolicy by_model = row("example.com/t4");
   by_model.model = "*T4*";
   EXPECT_THAT(catalog(1, {by_model}).notes,
-              ElementsAre("tranche.policies: example.com/t4 fits no device of this node"));
+              ElementsAre("tranche.policies: example.com/t4 fits no device of this node "
+                          "(model: '*T4*')"));
+}
+
+TEST(Policies, NoteWhyAListedDeviceIsNotAmongThoseOfTheRow) {
+  Inventory node = a_node(2);
+  node.numbers[5] = {.pci = *parse_pci_address("0000:07:00.0")};
+  const auto notes = [&](const DeviceRef& device, std::vector<Exclusion> excluded = {}) {
+    return offer(node, {.policies = {on({device}, row("a.b/x"))}, .excluded = std::move(excluded)})
+        .notes;
+  };
+  const std::string where = "tranche.policies: a.b/x: ";
+  EXPECT_THAT(notes(GpuIndex{5}),
+              ElementsAre(where + "index 5 is PCI address 0000:07:00.0, where no GPU is now"));
+  EXPECT_THAT(notes(AnyUuid{"GPU-9"}), ElementsAre(where + "no device has uuid GPU-9"));
+  EXPECT_THAT(notes(MigIndex{9, 1}),
+              ElementsAre(where + "no MIG device has index 9:1: no GPU has index 9"));
+  EXPECT_THAT(notes(MigIndex{1, 2}),
+              ElementsAre(where + "no MIG device that the row fits has index 1:2; GPU 1 has 0 MIG "
+                                  "devices"));
+  EXPECT_THAT(notes(GpuIndex{1}, {GpuIndex{1}}),
+              ElementsAre(where + "index 1 is a " + node.gpus[1].model +
+                          ", which the row does not fit: it is excluded, cut with MIG, or of "
+                          "another model or name"));
 }
 
 TEST(Policies, CountMemoryOfGpusOfDifferentSizesEachByItsOwn) {
@@ -175,7 +198,7 @@ TEST(Policies, OfferNoMoreReplicasThanTheMemoryThatTheyCover) {
 
 TEST(Policies, CountReplicasBesideReplicasThatAreHeldToTheirMemory) {
   ResourcePolicy held = in_replicas("example.com/held", 4);
-  held.terms.demanded = Rung::kMps;
+  held.terms.demanded = Enforcement::kMps;
   const Catalog all = catalog(1, {held, in_replicas("example.com/free", 10)});
   for (const Offer& offer : all.offers) {
     const OfferedDevice& device = offer.devices.at(0);
@@ -261,4 +284,4 @@ TEST(Cut, PromisesTheMemoryOfAGpuInstanceOnce) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/memory_unit.h"
+#include "core/sharing/memory_unit.h"
 
 #include <algorithm>
 #include <limits>
 
-namespace tranche {
+namespace tranche::core {
 
 void cut_into_units(Offer& offer, std::uint64_t unit_bytes) {
   offer.terms.unit_bytes = unit_bytes;
@@ -57,4 +57,4 @@ std::string unit_text(std::uint64_t bytes) {
   return mib % 1024 == 0 ? std::to_string(mib / 1024) + "GiB" : std::to_string(mib) + "MiB";
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/mig_layout.h"
+#include "core/sharing/mig_layout.h"
 
 #include <algorithm>
 #include <set>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr const char* kNotCut = "not cut";
 
-// What the GPU is cut into, where it is all of one kind; empty otherwise.
+// The GPU's MIG profile, if all its MIG devices have the same one; empty otherwise.
 std::string layout_of(const Gpu& gpu) {
   if (!gpu.mig_enabled) return kNotCut;
   std::set<std::string> kinds;
@@ -51,4 +51,4 @@ std::map<GpuUuid, std::string> single_misfits(const std::vector<const Gpu*>& gpu
   return misfits;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -5,15 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu.h"
+#include "core/gpu/gpu.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// The GPUs that do not fit the `single` strategy, each with the reason. The
-// strategy calls MIG devices nvidia.com/gpu, so all devices of the node must be
-// alike. NVIDIA's plugin gives up the whole node otherwise; here the layout
-// that most GPUs have is served (on a tie the one of the lowest index), and
-// only the others are left out.
+// The GPUs that do not fit the `single` strategy, each with the reason. The strategy calls
+// MIG devices nvidia.com/gpu, so all devices of the node must be alike. Otherwise NVIDIA's
+// plugin exits; here the layout that most GPUs have is served (on a tie the one of the
+// lowest index), and only the others are left out.
 std::map<GpuUuid, std::string> single_misfits(const std::vector<const Gpu*>& gpus);
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/offer.h"
+#include "core/sharing/offer.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 
 #include "base/text.h"
-#include "sharing/cut.h"
-#include "sharing/mig_layout.h"
-#include "sharing/replicate.h"
+#include "core/sharing/cut.h"
+#include "core/sharing/mig_layout.h"
+#include "core/sharing/replicate.h"
+#include "core/sharing/selection.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr const char* kDomain = "nvidia.com/";
@@ -28,7 +29,7 @@ bool is_excluded(const Gpu& gpu, const Exclusion& exclusion) {
   return std::visit(Matches{gpu}, exclusion);
 }
 
-// Why a GPU is not to be offered at all; empty: it is.
+// Why a GPU is not offered at all; empty: it is.
 std::string reason_to_withhold(const Gpu& gpu, const SharingPolicy& policy) {
   if (gpu.model == "DGX Display" || gpu.model == "NVIDIA DGX Display") return "a display adapter";
   for (const Exclusion& exclusion : policy.excluded) {
@@ -37,19 +38,15 @@ std::string reason_to_withhold(const Gpu& gpu, const SharingPolicy& policy) {
   return {};
 }
 
-// What an exclusion that matches no GPU means; empty for a model, which need not
-// be on every node.
-std::string unmatched(const Exclusion& exclusion, const GpuNumbers& numbers) {
+// The note for an exclusion that matches no GPU; empty for a model, which need not be on
+// every node.
+std::string unmatched(const Exclusion& exclusion, const Inventory& inventory) {
   struct Sentence {
-    const GpuNumbers& numbers;
+    const Inventory& inventory;
     std::string operator()(const GpuIndex& wanted) const {
-      const std::string index = std::to_string(wanted.index);
-      const auto slot = numbers.find(wanted.index);
-      if (slot == numbers.end()) {
-        return "no GPU has index " + index + "; the entry excludes nothing";
-      }
-      return "index " + index + " is PCI address " + to_string(slot->second.pci) +
-             ", where no GPU is now; one that is put there is excluded";
+      const bool is_known = inventory.numbers.contains(wanted.index);
+      return no_such_index(wanted.index, inventory) +
+             (is_known ? "; one that is put there is excluded" : "; the entry excludes nothing");
     }
     std::string operator()(const AnyUuid& wanted) const {
       return "no GPU has uuid " + wanted.text +
@@ -60,18 +57,18 @@ std::string unmatched(const Exclusion& exclusion, const GpuNumbers& numbers) {
     }
     std::string operator()(const ModelPattern&) const { return {}; }
   };
-  return std::visit(Sentence{numbers}, exclusion);
+  return std::visit(Sentence{inventory}, exclusion);
 }
 
 std::vector<std::string> unmatched_exclusions(const Inventory& inventory,
                                               const SharingPolicy& policy) {
   std::vector<std::string> notes;
-  // A driver that was never read says nothing of what is there.
+  // If the driver was never read, the GPUs are not known.
   if (inventory.driver == DriverKind::kNone && inventory.gpus.empty()) return notes;
   for (const Exclusion& exclusion : policy.excluded) {
     const bool matches = std::ranges::any_of(
         inventory.gpus, [&](const Gpu& gpu) { return is_excluded(gpu, exclusion); });
-    const std::string sentence = matches ? "" : unmatched(exclusion, inventory.numbers);
+    const std::string sentence = matches ? "" : unmatched(exclusion, inventory);
     if (!sentence.empty()) notes.push_back("tranche.excludeDevices: " + sentence);
   }
   return notes;
@@ -110,14 +107,15 @@ OfferedDevice slice(const Gpu& gpu, const MigDevice& mig) {
   device.partial = mig.partial;
   if (mig.gpu_instance_cap) device.caps.push_back(*mig.gpu_instance_cap);
   if (mig.compute_instance_cap) device.caps.push_back(*mig.compute_instance_cap);
-  // What is wrong with the GPU is wrong with every slice of it.
+  // A fault of the GPU is a fault of each of its slices.
   for (const std::string& trouble : mig.health.troubles) device.health.troubles.push_back(trouble);
   return device;
 }
 
 class Offering {
  public:
-  Offering(const SharingPolicy& policy, Cuts cuts) : policy_(policy), cuts_(std::move(cuts)) {
+  Offering(const Inventory& inventory, const SharingPolicy& policy, Cuts cuts)
+      : inventory_(inventory), policy_(policy), cuts_(std::move(cuts)) {
     catalog_.withheld = std::move(cuts_.withheld);
     catalog_.notes = std::move(cuts_.notes);
   }
@@ -149,7 +147,7 @@ class Offering {
   }
 
   Catalog finish() && {
-    replicate(offers_, policy_, catalog_.notes);
+    replicate(offers_, policy_, inventory_, catalog_.notes);
     for (auto& [name, devices] : offers_) {
       if (devices.empty()) continue;
       if (std::ranges::find(cuts_.offers, name, &Offer::name) != cuts_.offers.end()) {
@@ -169,7 +167,7 @@ class Offering {
   }
 
  private:
-  // Of a device that is ours in part, a share is a part of that part.
+  // If only a part of a device was granted to us, shares are parts of that part.
   static void count_where_partial(Offer& offer) {
     if (std::ranges::none_of(offer.devices, &OfferedDevice::partial)) return;
     for (OfferedDevice& device : offer.devices) {
@@ -184,11 +182,11 @@ class Offering {
                 .one_share_only = policy_.fail_requests_greater_than_one && replicated,
                 .dialect = policy_.usual_dialect,
                 .exposure = policy_.usual_exposure};
-    if (replicated && policy_.replicas_use_mps) terms.demanded = Rung::kMps;
+    if (replicated && policy_.replicas_use_mps) terms.demanded = Enforcement::kMps;
     return terms;
   }
 
-  // The rest of a name that rows use too: whole GPUs can join whole GPUs.
+  // The other devices of a name that policies use too: whole GPUs can join whole GPUs.
   void join_cut_offer(const ResourceName& name, std::vector<OfferedDevice>& devices) {
     Offer& offer = *std::ranges::find(cuts_.offers, name, &Offer::name);
     const bool alike = offer.terms.form == ShareForm::kWhole &&
@@ -248,14 +246,15 @@ class Offering {
     return ResourceName(kDomain + ("mig-" + resource_form(mig.profile)));
   }
 
+  const Inventory& inventory_;
   const SharingPolicy& policy_;
   Cuts cuts_;
   Catalog catalog_;
   std::map<ResourceName, std::vector<OfferedDevice>> offers_;
 };
 
-// What rows of tranche.policies can choose from. A GPU that is cut with MIG is
-// offered by its slices; as a whole only where it is not cut in fact.
+// The devices that tranche.policies can select. A GPU with MIG enabled is offered as its
+// slices, and as a whole only if it has none.
 std::vector<WholeDevice> whole_devices(const std::vector<const Gpu*>& gpus) {
   std::vector<WholeDevice> devices;
   for (const Gpu* gpu : gpus) {
@@ -275,7 +274,7 @@ Catalog offer(const Inventory& inventory, const SharingPolicy& policy) {
   for (const Gpu& gpu : inventory.gpus) {
     if (reason_to_withhold(gpu, policy).empty()) candidates.push_back(&gpu);
   }
-  Offering offering(policy, cut(whole_devices(candidates), policy.policies));
+  Offering offering(inventory, policy, cut(whole_devices(candidates), policy.policies, inventory));
   offering.note(unmatched_exclusions(inventory, policy));
   std::map<GpuUuid, std::string> misfits;
   if (policy.mig == MigStrategy::kSingle) {
@@ -323,4 +322,38 @@ std::set<std::string> excluded_gpus(const Inventory& inventory, const SharingPol
   return uuids;
 }
 
-}  // namespace tranche
+std::vector<std::string> unmatched_patterns(const Inventory& inventory,
+                                            const SharingPolicy& policy) {
+  std::vector<std::string> notes;
+  if (inventory.driver == DriverKind::kNone && inventory.gpus.empty()) return notes;
+  const auto some_model = [&](const std::string& pattern) {
+    return std::ranges::any_of(inventory.gpus,
+                               [&](const Gpu& gpu) { return glob_match(pattern, gpu.model); });
+  };
+  const auto some_profile = [&](const std::string& pattern) {
+    return std::ranges::any_of(inventory.gpus, [&](const Gpu& gpu) {
+      return std::ranges::any_of(gpu.mig, [&](const MigDevice& mig) {
+        return glob_match(pattern, to_string(mig.profile));
+      });
+    });
+  };
+  for (const Exclusion& exclusion : policy.excluded) {
+    const auto* model = std::get_if<ModelPattern>(&exclusion);
+    if (model == nullptr || some_model(model->pattern)) continue;
+    notes.push_back("tranche.excludeDevices: no GPU of this node has a model like '" +
+                    model->pattern + "'; the entry excludes nothing");
+  }
+  for (const NameRule& rule : policy.gpu_names) {
+    if (some_model(rule.pattern)) continue;
+    notes.push_back("resources.gpus: no GPU of this node has a model like '" + rule.pattern +
+                    "', so none is named " + rule.name.text);
+  }
+  for (const NameRule& rule : policy.mig_names) {
+    if (some_profile(rule.pattern)) continue;
+    notes.push_back("resources.mig: no MIG device of this node has a profile like '" +
+                    rule.pattern + "', so none is named " + rule.name.text);
+  }
+  return notes;
+}
+
+}  // namespace tranche::core

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/offer.h"
+#include "core/sharing/offer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/testing/literals.h"
+#include "core/gpu/testing/literals.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using testing::ElementsAre;
@@ -175,6 +175,23 @@ TEST(Exclusion, SaysWhichEntryMatchesNoGpu) {
                   "excludes nothing now"));
 }
 
+TEST(Patterns, ThatMatchNothingAreNamed) {
+  const Inventory node = an_inventory({a_gpu(0), a_cut_gpu(1, {k3g40gb})});
+  const SharingPolicy policy{
+      .gpu_names = {{"*A100*", name("nvidia.com/gpu-a100")}, {"*", name("nvidia.com/gpu")}},
+      .mig_names = {{"1g.*", name("nvidia.com/small")}, {"3g.*", name("nvidia.com/large")}},
+      .excluded = {ModelPattern{"*T4*"}, ModelPattern{"*H100*"}, GpuIndex{7}}};
+  EXPECT_THAT(
+      unmatched_patterns(node, policy),
+      ElementsAre("tranche.excludeDevices: no GPU of this node has a model like '*T4*'; the entry "
+                  "excludes nothing",
+                  "resources.gpus: no GPU of this node has a model like '*A100*', so none is named "
+                  "nvidia.com/gpu-a100",
+                  "resources.mig: no MIG device of this node has a profile like '1g.*', so none is "
+                  "named nvidia.com/small"));
+  EXPECT_THAT(unmatched_patterns({}, policy), IsEmpty());
+}
+
 TEST(Exclusion, SaysNothingOfEntriesWhileTheDriverHasNotBeenRead) {
   EXPECT_THAT(offer({}, {.excluded = {GpuIndex{0}}}).notes, IsEmpty());
 }
@@ -281,10 +298,12 @@ TEST(TimeSlicing, NotesWhatIsNotThere) {
                                    {.resource = name("nvidia.com/gpu"),
                                     .devices = std::vector<DeviceRef>{GpuIndex{0}, MigIndex{7, 1}},
                                     .replicas = 2}}});
-  EXPECT_THAT(catalog.notes,
-              ElementsAre("sharing.timeSlicing names nvidia.com/mig-1g.5gb, which this node does "
-                          "not have",
-                          "sharing.timeSlicing of nvidia.com/gpu: device 7:1 is not there"));
+  EXPECT_THAT(
+      catalog.notes,
+      ElementsAre("sharing.timeSlicing names nvidia.com/mig-1g.5gb, which this node does "
+                  "not have",
+                  "sharing.timeSlicing of nvidia.com/gpu: no MIG device has index 7:1: no GPU "
+                  "has index 7"));
 }
 
 TEST(TimeSlicing, CanLimitAContainerToOneReplica) {
@@ -360,4 +379,4 @@ TEST(NodeDevices, AreAllThatTheDriverHasWithSlicesForCutGpus) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

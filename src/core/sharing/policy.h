@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which GPUs are offered how, and under which names: the part of the
-// configuration that turns an Inventory into a Catalog.
+// How GPUs are offered, and under which names: the part of the configuration that turns an
+// Inventory into a Catalog.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 #include <variant>
 #include <vector>
 
-#include "gpu/pci_address.h"
-#include "sharing/resource_name.h"
-#include "sharing/terms.h"
+#include "core/gpu/pci_address.h"
+#include "core/sharing/resource_name.h"
+#include "core/sharing/terms.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// What becomes of GPUs that are cut with MIG; NVIDIA's three ways.
+// How GPUs with MIG devices are offered; NVIDIA's three strategies.
 enum class MigStrategy {
-  kNone,    // every GPU is offered as a whole, cut or not
+  kNone,    // every GPU is offered as a whole, with or without MIG devices
   kSingle,  // MIG devices are offered as nvidia.com/gpu; all must be of one profile
   kMixed,   // MIG devices are offered as nvidia.com/mig-<profile>
 };
@@ -77,14 +77,14 @@ struct ModelPattern {
 };
 using Exclusion = std::variant<GpuIndex, AnyUuid, PciAddress, ModelPattern>;
 
-// One row of `tranche.policies`: the devices that fit all of its conditions are
-// offered as `resource`. A device may fit several rows, and is offered by each
-// of them; what is held through one name is taken off the others. Devices that
-// fit none are offered as the rest of the policy says.
+// One entry of `tranche.policies`: the devices that meet all of its conditions are offered
+// as `resource`. A device that several entries select is offered by each of them; what is
+// held under one name is subtracted from the others. Devices that no entry selects are
+// offered as the rest of the policy says.
 struct ResourcePolicy {
   ResourceName resource;
-  // Which devices. A row with a MIG profile speaks of MIG devices only, one
-  // without of GPUs that are not cut.
+  // Which devices. An entry with a MIG profile selects MIG devices only, one without
+  // selects GPUs that are not partitioned.
   DeviceSelection devices = AllDevices{};
   std::optional<std::string> model;        // of the GPU, with * for any text
   std::optional<std::string> mig_profile;  // "1g.*"
@@ -93,7 +93,7 @@ struct ResourcePolicy {
   std::optional<std::uint64_t> replica_memory;  // that one covers; else its part of the total
   // Of the form kMemory; in bytes. Empty: the smallest that the kubelet can take.
   std::optional<std::uint64_t> unit;
-  std::uint64_t kept_unit = 0;  // where it is empty: what it was before, and stays at least
+  std::uint64_t kept_unit = 0;  // where it is empty: the unit chosen before, which is the minimum
 
   bool operator==(const ResourcePolicy&) const = default;
 };
@@ -104,18 +104,18 @@ struct SharingPolicy {
   std::vector<NameRule> mig_names;  // before the strategy's own
   std::vector<ResourcePolicy> policies;
   std::vector<Replication> replications;
-  // The replications come from sharing.mps: their users go through MPS.
+  // The replications come from sharing.mps: their containers use MPS.
   bool replicas_use_mps = false;
   SharePlacement replica_placement = SharePlacement::kDistributed;  // of these
-  // A container that asks for more than one replica is refused: it would get
-  // no more of the GPU for it.
+  // A request for more than one replica is refused, because the container would not get
+  // more of the GPU.
   bool fail_requests_greater_than_one = false;
   std::vector<Exclusion> excluded;
-  // Of all that no row of `policies` offers.
+  // For everything that no entry of `policies` offers.
   Dialect usual_dialect = Dialect::kNvidia;
   Exposure usual_exposure = Exposure::kEnvvar;
 
   bool operator==(const SharingPolicy&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/replicate.h"
+#include "core/sharing/replicate.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "sharing/selection.h"
+#include "core/sharing/selection.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 void note_missing(const Replication& row, const std::vector<OfferedDevice>& devices,
-                  const std::string& section, std::vector<std::string>& notes) {
+                  const Inventory& inventory, const std::string& section,
+                  std::vector<std::string>& notes) {
   std::vector<const OfferedDevice*> there;
   for (const OfferedDevice& device : devices) there.push_back(&device);
-  for (const std::string& sentence : missing(row.devices, there)) {
+  for (const std::string& sentence : missing(row.devices, there, inventory)) {
     notes.push_back(section + " of " + row.resource.text + ": " + sentence);
   }
 }
 
 }  // namespace
 
-void replicate(DevicesByName& offers, const SharingPolicy& policy,
+void replicate(DevicesByName& offers, const SharingPolicy& policy, const Inventory& inventory,
                std::vector<std::string>& notes) {
   const std::string section = policy.replicas_use_mps ? "sharing.mps" : "sharing.timeSlicing";
-  // Rows speak of the resources as they were before any of them: a device that
-  // a row moved under a new name is not shared again by a later one.
+  // Entries refer to the resources before any entry was applied: a device that an entry
+  // moved to a new name is not shared again by a later entry.
   DevicesByName shared;
   for (const Replication& row : policy.replications) {
     const auto found = offers.find(row.resource);
@@ -32,7 +33,7 @@ void replicate(DevicesByName& offers, const SharingPolicy& policy,
       notes.push_back(section + " names " + row.resource.text + ", which this node does not have");
       continue;
     }
-    note_missing(row, found->second, section, notes);
+    note_missing(row, found->second, inventory, section, notes);
     Selector selector(row.devices);
     std::vector<OfferedDevice> kept;
     for (OfferedDevice& device : found->second) {
@@ -49,4 +50,4 @@ void replicate(DevicesByName& offers, const SharingPolicy& policy,
   for (auto& [name, devices] : shared) std::ranges::move(devices, std::back_inserter(offers[name]));
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -5,16 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "sharing/catalog.h"
-#include "sharing/policy.h"
+#include "core/gpu/inventory.h"
+#include "core/sharing/catalog.h"
+#include "core/sharing/policy.h"
 
-namespace tranche {
+namespace tranche::core {
 
 using DevicesByName = std::map<ResourceName, std::vector<OfferedDevice>>;
 
-// Applies sharing.timeSlicing or sharing.mps: each row takes its devices out of
-// the resource it names and puts them back with replicas, under the new name if
-// there is one. What a row asks for and is not there is noted.
-void replicate(DevicesByName& offers, const SharingPolicy& policy, std::vector<std::string>& notes);
+// Applies sharing.timeSlicing or sharing.mps: each row takes its devices out of the
+// resource it names and puts them back with replicas, under the new name if there is one. A
+// note is made for what a row names and does not exist.
+void replicate(DevicesByName& offers, const SharingPolicy& policy, const Inventory& inventory,
+               std::vector<std::string>& notes);
 
-}  // namespace tranche
+}  // namespace tranche::core

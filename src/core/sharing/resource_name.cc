@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/resource_name.h"
+#include "core/sharing/resource_name.h"
 
 #include <algorithm>
 #include <string>
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr std::size_t kMostCharacters = 63;
@@ -50,4 +50,4 @@ Result<ResourceName> parse_resource_name(std::string_view text) {
   return ResourceName(name);
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

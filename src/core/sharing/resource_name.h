@@ -8,7 +8,7 @@
 #include "base/named.h"
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::core {
 
 using ResourceName = Named<struct ResourceNameTag>;
 
@@ -17,4 +17,4 @@ using ResourceName = Named<struct ResourceNameTag>;
 // characters, the part behind the slash a DNS-1123 subdomain.
 Result<ResourceName> parse_resource_name(std::string_view text);
 
-}  // namespace tranche
+}  // namespace tranche::core

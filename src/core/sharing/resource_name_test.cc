@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/resource_name.h"
+#include "core/sharing/resource_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 using ::testing::HasSubstr;
@@ -47,4 +47,4 @@ TEST(ResourceName, RefusesNamesThatBelongToKubernetes) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

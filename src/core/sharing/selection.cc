@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/selection.h"
+#include "core/sharing/selection.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 bool refers_to(const DeviceRef& ref, const OfferedDevice& device, SlicesByGpu slices) {
@@ -23,15 +23,38 @@ bool refers_to(const DeviceRef& ref, const OfferedDevice& device, SlicesByGpu sl
   return std::visit(Matches{device, slices == SlicesByGpu::kYes}, ref);
 }
 
-std::string to_string(const DeviceRef& ref) {
-  struct Text {
-    std::string operator()(const GpuIndex& wanted) const { return std::to_string(wanted.index); }
-    std::string operator()(const MigIndex& wanted) const {
-      return std::to_string(wanted.gpu) + ":" + std::to_string(wanted.mig);
-    }
-    std::string operator()(const AnyUuid& wanted) const { return wanted.text; }
+// Why a device that an entry lists is not among the devices of the entry's resource.
+std::string why_missing(const DeviceRef& ref, const Inventory& inventory) {
+  const auto does_not_fit = [](const std::string& what, const Gpu& gpu) {
+    return what + " is a " + gpu.model +
+           ", which the row does not fit: it is excluded, cut with MIG, or of another model or "
+           "name";
   };
-  return std::visit(Text{}, ref);
+  struct Why {
+    const Inventory& inventory;
+    const decltype(does_not_fit)& misfit;
+    std::string operator()(const GpuIndex& wanted) const {
+      const auto gpu = std::ranges::find(inventory.gpus, wanted.index, &Gpu::index);
+      if (gpu == inventory.gpus.end()) return no_such_index(wanted.index, inventory);
+      return misfit("index " + std::to_string(wanted.index), *gpu);
+    }
+    std::string operator()(const MigIndex& wanted) const {
+      const std::string index = std::to_string(wanted.gpu) + ":" + std::to_string(wanted.mig);
+      const auto gpu = std::ranges::find(inventory.gpus, wanted.gpu, &Gpu::index);
+      if (gpu == inventory.gpus.end()) {
+        return "no MIG device has index " + index + ": " + no_such_index(wanted.gpu, inventory);
+      }
+      return "no MIG device that the row fits has index " + index + "; GPU " +
+             std::to_string(wanted.gpu) + " has " + std::to_string(gpu->mig.size()) +
+             " MIG devices";
+    }
+    std::string operator()(const AnyUuid& wanted) const {
+      const Gpu* gpu = find_gpu(inventory, GpuUuid{wanted.text});
+      if (gpu != nullptr) return misfit(wanted.text, *gpu);
+      return "no device has uuid " + wanted.text;
+    }
+  };
+  return std::visit(Why{inventory, does_not_fit}, ref);
 }
 
 }  // namespace
@@ -46,21 +69,29 @@ bool Selector::takes(const OfferedDevice& device) {
 
 std::vector<std::string> missing(const DeviceSelection& selection,
                                  const std::vector<const OfferedDevice*>& devices,
-                                 SlicesByGpu slices) {
+                                 const Inventory& inventory, SlicesByGpu slices) {
   std::vector<std::string> sentences;
   if (const auto* first = std::get_if<FirstDevices>(&selection);
       first != nullptr && first->count > devices.size()) {
-    sentences.push_back(std::to_string(first->count) + " devices are to be shared and " +
-                        std::to_string(devices.size()) + " are there");
+    sentences.push_back("devices: " + std::to_string(first->count) +
+                        " is the first so many, and the row fits only " +
+                        std::to_string(devices.size()) + " (for one by its index, write a list)");
   }
   const auto* refs = std::get_if<std::vector<DeviceRef>>(&selection);
   if (refs == nullptr) return sentences;
   for (const DeviceRef& ref : *refs) {
     const bool is_there = std::ranges::any_of(
         devices, [&](const OfferedDevice* device) { return refers_to(ref, *device, slices); });
-    if (!is_there) sentences.push_back("device " + to_string(ref) + " is not there");
+    if (!is_there) sentences.push_back(why_missing(ref, inventory));
   }
   return sentences;
 }
 
-}  // namespace tranche
+std::string no_such_index(unsigned index, const Inventory& inventory) {
+  const auto slot = inventory.numbers.find(index);
+  if (slot == inventory.numbers.end()) return "no GPU has index " + std::to_string(index);
+  return "index " + std::to_string(index) + " is PCI address " + to_string(slot->second.pci) +
+         ", where no GPU is now";
+}
+
+}  // namespace tranche::core

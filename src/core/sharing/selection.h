@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which devices a row of the configuration means.
+// Which devices an entry of the configuration selects.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "sharing/catalog.h"
-#include "sharing/policy.h"
+#include "core/gpu/inventory.h"
+#include "core/sharing/catalog.h"
+#include "core/sharing/policy.h"
 
-namespace tranche {
+namespace tranche::core {
 
-// Whether a GPU's index or uuid also stands for the slices it is cut into.
+// Whether a GPU's index or uuid also stands for its slices.
 enum class SlicesByGpu { kNo, kYes };
 
 // Asked about devices in their order, because a selection may be "the first
@@ -29,9 +30,13 @@ class Selector {
   unsigned taken_ = 0;
 };
 
-// What is selected and not among the devices, a sentence each.
+// What is selected but not among the devices, a sentence each. `inventory` says why.
 std::vector<std::string> missing(const DeviceSelection& selection,
                                  const std::vector<const OfferedDevice*>& devices,
-                                 SlicesByGpu slices = SlicesByGpu::kNo);
+                                 const Inventory& inventory, SlicesByGpu slices = SlicesByGpu::kNo);
 
-}  // namespace tranche
+// Why no GPU has this index: "no GPU has index 9", or "index 2 is PCI address
+// 0000:07:00.0, where no GPU is now".
+std::string no_such_index(unsigned index, const Inventory& inventory);
+
+}  // namespace tranche::core

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/share_id.h"
+#include "core/sharing/share_id.h"
 
 #include <algorithm>
 #include <cstdint>
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 constexpr std::string_view kMark = "::";
@@ -77,4 +77,4 @@ std::string share_tag(const ResourceName& resource) {
   return tag;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -16,9 +16,9 @@
 #include <string>
 #include <string_view>
 
-#include "sharing/resource_name.h"
+#include "core/sharing/resource_name.h"
 
-namespace tranche {
+namespace tranche::core {
 
 struct ParsedShareId {
   std::string_view device;          // uuid of a GPU or a MIG device; points into the text
@@ -38,8 +38,8 @@ std::optional<ParsedShareId> parse_share_id(std::string_view text);
 // those made from it). Such an id has no tag.
 std::optional<ParsedShareId> parse_any_share_id(std::string_view text);
 
-// The tag of a resource, always the same for the same name: four characters,
-// the first a letter. Two names can have the same one, though hardly.
+// The tag of a resource, always the same for the same name: four characters, the first a
+// letter. Two names can have the same tag, but it is unlikely.
 std::string share_tag(const ResourceName& resource);
 
-}  // namespace tranche
+}  // namespace tranche::core

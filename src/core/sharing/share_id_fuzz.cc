@@ -3,13 +3,13 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sharing/share_id.h"
+#include "core/sharing/share_id.h"
 
 // What is understood is what would have been written.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto parsed = tranche::parse_share_id(text);
-  if (parsed && tranche::share_id(parsed->device, parsed->tag, parsed->replica) != text)
+  const auto parsed = tranche::core::parse_share_id(text);
+  if (parsed && tranche::core::share_id(parsed->device, parsed->tag, parsed->replica) != text)
     std::abort();
   return 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sharing/share_id.h"
+#include "core/sharing/share_id.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::core {
 namespace {
 
 TEST(ShareId, IsTheDevicesOwnUuidWhereItIsNotReplicated) {
@@ -61,4 +61,4 @@ TEST(AnyShareId, IsAlsoOneOfAnotherSharingPlugin) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::core

@@ -5,10 +5,10 @@
 
 #include <string>
 
-#include "gpu/inventory.h"
-#include "handoff/driver_files.h"
+#include "core/cdi/driver_files.h"
+#include "core/gpu/inventory.h"
 
-namespace tranche {
+namespace tranche::core {
 
 inline PciAddress pci_of(unsigned index) { return {.bus = 7 + index}; }
 
@@ -39,6 +39,7 @@ inline void add_node(DriverFiles& files, const std::string& path, unsigned major
 inline DriverFiles a_driver() {
   DriverFiles files;
   files.version = "580.95.05";
+  files.toolkit = {.version = ToolkitVersion{1, 20, 1}, .is_exact = true};
   files.library_folders = {"/usr/lib64"};
   files.libraries = {{.path = "/usr/lib64/libcuda.so.580.95.05",
                       .soname = "libcuda.so.1",
@@ -50,4 +51,4 @@ inline DriverFiles a_driver() {
   return files;
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

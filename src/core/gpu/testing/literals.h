@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/inventory.h"
+#include "core/gpu/inventory.h"
 
-namespace tranche {
+namespace tranche::core {
 
 // GPU `index`, called "GPU-<index>", whole and healthy.
 inline Gpu a_gpu(unsigned index) {
@@ -60,4 +60,4 @@ inline Inventory a_node(unsigned count) {
   return an_inventory(std::move(gpus));
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "grant/grant.h"
+#include "core/grant/grant.h"
 
-namespace tranche {
+namespace tranche::core {
 
 inline constexpr std::uint64_t kGiB = 1ULL << 30;
 
@@ -34,12 +34,12 @@ inline Offer an_offer(const char* name, std::vector<OfferedDevice> devices, Term
 }
 
 // 140 and 80 units of 1 GiB, in GPUShare's words.
-inline Offer gib_units(Rung rung = Rung::kNone) {
+inline Offer gib_units(Enforcement enforcement = Enforcement::kNone) {
   return an_offer("aliyun.com/gpu-mem", {a_shared_gpu(0, 140, kGiB), a_shared_gpu(1, 80, kGiB)},
                   {.form = ShareForm::kMemory,
                    .unit_bytes = kGiB,
                    .dialect = Dialect::kGpushare,
-                   .rung = rung});
+                   .enforcement = enforcement});
 }
 
 // How containers reach a daemon of their own GPU.
@@ -76,4 +76,4 @@ inline Error must_refuse(const Offer& offer, const std::vector<std::string>& ids
   return result ? Error{ErrorCode::kInternal, "it was granted"} : result.error();
 }
 
-}  // namespace tranche
+}  // namespace tranche::core

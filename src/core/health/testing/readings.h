@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/testing/literals.h"
-#include "inventory/node_state.h"
+#include "core/gpu/testing/literals.h"
+#include "core/health/node_state.h"
 
-namespace tranche {
+namespace tranche::core {
 
 inline GpuReading answering(Gpu gpu) {
   GpuReading reading{.index = gpu.index, .gpu = std::move(gpu)};
@@ -40,4 +40,4 @@ inline const Surroundings kAround{.boot_id = "b1", .now = 1'000'000};
 
 inline NodeState node_of(unsigned count) { return with_reading({}, all_fine(count), kAround); }
 
-}  // namespace tranche
+}  // namespace tranche::core

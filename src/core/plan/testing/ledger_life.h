@@ -3,8 +3,7 @@
 // A kubelet, an agent and the hardware as values, for random lives of all three.
 // Configurations change under running pods, GPUs are cut, swapped and lost,
 // enforcement comes and goes, calls are in flight while all that happens, and the
-// agent is killed. What may be promised to whom is for an oracle to say that knows
-// nothing of offers and ledgers.
+// agent is killed. The oracle (ledger_oracle.h) knows nothing of offers and ledgers.
 #pragma once
 
 #include <algorithm>
@@ -17,98 +16,21 @@
 #include <utility>
 #include <vector>
 
-#include "apps/compose.h"
-#include "gpu/testing/literals.h"
-#include "kubelet/device_list.h"
-#include "kubelet/ledger_book.h"
-#include "ledger/coverage.h"
-#include "ledger/records.h"
-#include "placement/fit.h"
-#include "placement/prefer.h"
-#include "sharing/share_id.h"
+#include "core/gpu/testing/literals.h"
+#include "core/ledger/coverage.h"
+#include "core/ledger/ledger_sizes.h"
+#include "core/ledger/records.h"
+#include "core/placement/fit.h"
+#include "core/placement/prefer.h"
+#include "core/plan/device_list.h"
+#include "core/plan/plan.h"
+#include "core/plan/testing/ledger_oracle.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche::ledger_life {
+namespace tranche::core::ledger_life {
 
 inline constexpr std::uint64_t kGiB = 1ULL << 30;
 inline constexpr const char* kForeign = "other.com/gpu";
-
-// What a container was promised of one device, by the oracle's own account.
-struct Promise {
-  std::string device;  // uuid of a GPU or a MIG device
-  bool whole = false;
-  std::uint64_t bytes = 0;  // 0, and not whole: memory is not counted
-};
-
-struct Container {
-  std::string resource;
-  std::vector<std::string> ids;
-  std::string uid;
-  std::vector<Promise> promises;
-  bool alive = true;
-};
-
-// The hardware, and who was promised what of it. It knows nothing of offers and
-// ledgers.
-class Oracle {
- public:
-  explicit Oracle(const Inventory& node) : node_(node) {}
-
-  // Says what is wrong with promising this beside what is promised; empty: nothing.
-  std::string complaint(const std::vector<Container>& others, const Promise& wanted) const {
-    std::uint64_t bytes = wanted.bytes;
-    for (const Container& other : others) {
-      if (!other.alive) continue;
-      for (const Promise& promise : other.promises) {
-        if (are_gpu_and_slice(promise.device, wanted.device)) {
-          return wanted.device + " is the same hardware as " + promise.device + ", held by " +
-                 other.uid;
-        }
-        if (promise.device != wanted.device) continue;
-        if (promise.whole || wanted.whole) {
-          return wanted.device + " is given whole beside " + other.uid;
-        }
-        if (wanted.bytes > 0 && promise.bytes == 0) {
-          return "memory of " + wanted.device + " is given beside " + other.uid +
-                 ", of which nobody knows what it uses";
-        }
-        bytes += promise.bytes;
-      }
-    }
-    const std::uint64_t memory = memory_of(wanted.device);
-    if (wanted.bytes == 0 || bytes <= memory) return {};
-    return std::to_string(bytes >> 20) + " of " + std::to_string(memory >> 20) + " MiB of " +
-           wanted.device + " are promised";
-  }
-
- private:
-  const Gpu* gpu_of(const std::string& slice) const {
-    for (const Gpu& gpu : node_.gpus) {
-      for (const MigDevice& mig : gpu.mig) {
-        if (mig.uuid.text == slice) return &gpu;
-      }
-    }
-    return nullptr;
-  }
-
-  bool are_gpu_and_slice(const std::string& one, const std::string& other) const {
-    const Gpu* first = gpu_of(one);
-    const Gpu* second = gpu_of(other);
-    return (first != nullptr && first->uuid.text == other) ||
-           (second != nullptr && second->uuid.text == one);
-  }
-
-  std::uint64_t memory_of(const std::string& device) const {
-    for (const Gpu& gpu : node_.gpus) {
-      if (gpu.uuid.text == device) return gpu.memory_bytes;
-      for (const MigDevice& mig : gpu.mig) {
-        if (mig.uuid.text == device) return mig.memory_bytes;
-      }
-    }
-    return 0;
-  }
-
-  const Inventory& node_;
-};
 
 // The kubelet's truth and its lagging view of our lists, and an agent that can lose
 // all that is not in its file.
@@ -120,12 +42,11 @@ class World {
     node_.gpus[0].memory_bytes = 16 * kGiB;
     node_.gpus[1].memory_bytes = 24 * kGiB;
     node_.gpus[2].memory_bytes = 16 * kGiB;
-    circumstances_.enforcers.driver_limits_memory = true;
-    circumstances_.facts.driver_limits_memory = true;
+    node_.limits_memory = true;
     if (random_() % 2 == 0) hold_by_another_plugin();
     read_sources();
-    serve();
-    for (const Serving& serving : composition_.servings) deliver_list(serving.offer.name.text);
+    reconcile();
+    for (const Serving& serving : wanted_.servings) deliver_list(serving.offer.name.text);
   }
 
   void step() {
@@ -142,7 +63,7 @@ class World {
       case 8: return read_sources();
       case 9: return restart_agent();
       case 10: return write_checkpoint();
-      case 11: return serve();
+      case 11: return reconcile();
       case 12: return break_or_mend();
       case 13: return reload();
       case 14: return random_() % 3 == 0 ? lose_or_regain_enforcement() : start_container();
@@ -164,19 +85,20 @@ class World {
 
   void note(const std::string& what) { history_ += "\n  " + what; }
 
-  // The agent's main loop: observes, composes, writes its file, serves.
-  void serve() {
-    circumstances_.ledger = std::make_shared<const Ledger>(present(records_));
-    composition_ = compose(node_, configurations_[configuration_], circumstances_);
-    records_ = with_offer(std::move(records_), offered_sizes(composition_.catalog), now_);
+  // The agent's main loop: observes, plans, writes its file, applies.
+  void reconcile() {
+    const Observed seen{.inventory = node_,
+                        .ledger = std::make_shared<const Ledger>(present(records_))};
+    wanted_ = plan(seen, configurations_[configuration_]);
+    records_ = with_offer(std::move(records_), offered_sizes(wanted_.catalog), now_);
     file_ = {records_.sizes, records_.offered, records_.offered_before};
   }
 
   void reload() {
-    const Composition before = composition_;
+    const Wanted before = wanted_;
     configuration_ = random_() % configurations_.size();
     note("reload to configuration " + std::to_string(configuration_));
-    serve();
+    reconcile();
     // A call that was being answered meanwhile goes on with what it began with.
     if (random_() % 2 == 0 && !before.servings.empty()) {
       const Serving& serving = any_of(before.servings);
@@ -197,7 +119,7 @@ class World {
     if (random_() % 2 == 0) configuration_ = random_() % configurations_.size();
     note("restart with configuration " + std::to_string(configuration_));
     read_sources();
-    serve();
+    reconcile();
   }
 
   // What the kubelet takes for healthy and free.
@@ -215,8 +137,8 @@ class World {
   }
 
   void start_container() {
-    if (composition_.servings.empty()) return;
-    const Serving& serving = any_of(composition_.servings);
+    if (wanted_.servings.empty()) return;
+    const Serving& serving = any_of(wanted_.servings);
     if (listed_.contains(serving.offer.name.text)) admit(serving);
   }
 
@@ -293,7 +215,7 @@ class World {
   void deliver_some_list() {
     std::set<std::string> names;
     for (const auto& [name, ids] : listed_) names.insert(name);
-    for (const Serving& serving : composition_.servings) names.insert(serving.offer.name.text);
+    for (const Serving& serving : wanted_.servings) names.insert(serving.offer.name.text);
     if (names.empty()) return;
     deliver_list(*std::next(names.begin(), static_cast<long>(random_() % names.size())));
   }
@@ -302,10 +224,10 @@ class World {
   // that is not offered any more that is the empty one.
   void deliver_list(const std::string& name) {
     const auto serving = std::ranges::find_if(
-        composition_.servings, [&](const Serving& each) { return each.offer.name.text == name; });
+        wanted_.servings, [&](const Serving& each) { return each.offer.name.text == name; });
     std::set<std::string>& healthy = listed_[name];
     healthy.clear();
-    if (serving != composition_.servings.end()) {
+    if (serving != wanted_.servings.end()) {
       for (const ListedDevice& device : list_of(serving->offer, serving->shown)) {
         if (!device.healthy) continue;
         for (unsigned n = 0; n < device.shares(); ++n) {
@@ -345,15 +267,14 @@ class World {
   void break_or_mend() {
     auto& troubles = any_gpu().health.troubles;
     troubles.empty() ? troubles.push_back("lost") : troubles.clear();
-    serve();
+    reconcile();
   }
 
   void lose_or_regain_enforcement() {
-    bool& limits = circumstances_.enforcers.driver_limits_memory;
+    bool& limits = node_.limits_memory;
     limits = !limits;
     note(limits ? "the driver limits memory" : "the driver does not limit memory");
-    circumstances_.facts.driver_limits_memory = limits;
-    serve();
+    reconcile();
   }
 
   Gpu& any_gpu() { return node_.gpus[random_() % node_.gpus.size()]; }
@@ -383,7 +304,7 @@ class World {
         for (Container& container : containers_) drop_promises_of(container, gone);
       }
     }
-    serve();
+    reconcile();
   }
 
   static void drop_promises_of(Container& container, const std::string& device) {
@@ -396,8 +317,7 @@ class World {
   std::size_t configuration_ = 0;
   Inventory node_;
   const Oracle oracle_;
-  Circumstances circumstances_;
-  Composition composition_;
+  Wanted wanted_;
   LedgerTime now_;
   std::vector<Container> containers_;
   std::map<std::string, std::set<std::string>> listed_;
@@ -411,4 +331,4 @@ class World {
   unsigned in_flight_ = 0;
 };
 
-}  // namespace tranche::ledger_life
+}  // namespace tranche::core::ledger_life

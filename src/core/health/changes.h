@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/gpu/inventory.h"
+
+namespace tranche::core {
+
+// One thing that is different between two inventories, for the log.
+struct InventoryChange {
+  bool is_bad = false;
+  std::string what;        // "gpu is unhealthy"
+  std::string device;      // uuid
+  std::string index;       // "3" or "3:1"
+  std::string detail;      // the reason, or what it is
+  std::string pci;         // of the GPU; empty: not known
+  std::string cleared_by;  // of one that is unhealthy now
+  std::string because;     // of one that is healthy again: what was seen
+
+  bool operator==(const InventoryChange&) const = default;
+};
+
+// `ended` has what was seen of faults that ended in between; where it says nothing of one,
+// that is what was to clear it.
+std::vector<InventoryChange> changes_between(const Inventory& before, const Inventory& after,
+                                             const std::vector<Remedy>& ended = {});
+
+}  // namespace tranche::core

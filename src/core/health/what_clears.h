@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What clears a fault, in one short sentence for people: what to do or to wait for. Pure;
+// docs/health.md has the same at length.
+#pragma once
+
+#include <string>
+
+#include "core/health/fault.h"
+
+namespace tranche::core {
+
+// "a reset of the GPU or a reboot of the node"; reads well after "cleared by: ".
+std::string what_clears(const Fault& fault);
+
+}  // namespace tranche::core

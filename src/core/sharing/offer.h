@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Computes the catalog from the inventory and the policy. Pure: the same input gives the
+// same catalog.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/gpu/inventory.h"
+#include "core/sharing/catalog.h"
+#include "core/sharing/policy.h"
+
+namespace tranche::core {
+
+Catalog offer(const Inventory& inventory, const SharingPolicy& policy);
+
+// Patterns of models and MIG profiles that match nothing on this node: of
+// tranche.excludeDevices and of resources. A sentence each. Not among the catalog's
+// notes: a file for a whole cluster has patterns for GPUs that other nodes have.
+std::vector<std::string> unmatched_patterns(const Inventory& inventory,
+                                            const SharingPolicy& policy);
+
+// Every device that the driver has now, offered or not. A partitioned GPU is replaced by
+// its MIG devices. By GPU index, then MIG index.
+std::vector<OfferedDevice> node_devices(const Inventory& inventory);
+
+// uuids of GPUs that are excluded, by the configuration or for another reason.
+std::set<std::string> excluded_gpus(const Inventory& inventory, const SharingPolicy& policy);
+
+}  // namespace tranche::core
