@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_json.h"
+#include "formats/cdi_json.h"
 
 #include <nlohmann/json.hpp>
 
-#include "grant/cdi_names.h"
+#include "core/grant/cdi_names.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 // Runtimes refuse a file with a field they do not know, so a field is written
@@ -69,4 +69,4 @@ Result<std::string> cdi_json(const CdiSpec& spec) {
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::formats

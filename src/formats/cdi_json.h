@@ -7,11 +7,11 @@
 #include <string>
 
 #include "base/result.h"
-#include "handoff/cdi_spec.h"
+#include "core/cdi/cdi_spec.h"
 
-namespace tranche {
+namespace tranche::formats {
 
 // Fails only when a path is not UTF-8, which JSON cannot hold.
 Result<std::string> cdi_json(const CdiSpec& spec);
 
-}  // namespace tranche
+}  // namespace tranche::formats

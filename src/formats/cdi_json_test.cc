@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_spec.h"
+#include "formats/cdi_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handoff/cdi_json.h"
+#include "core/cdi/cdi_spec.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using ::testing::ElementsAre;
@@ -139,4 +139,4 @@ TEST(CdiJson, APathThatIsNotUtf8IsAnErrorAndNotAnotherPath) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/checkpoint.h"
+#include "formats/checkpoint.h"
 
 #include <absl/strings/escaping.h>
 
@@ -10,16 +10,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "deviceplugin_v1beta1.pb.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using Json = nlohmann::json;
 
-// 65,536 ids, once free and once held, with the answers they were given for.
-constexpr std::size_t kLargestFile = 64U << 20U;
 // The kubelet's file has six levels.
 constexpr std::size_t kDeepest = 32;
 
@@ -215,22 +213,4 @@ Result<std::set<std::string>> parse_checkpoint_mounts(std::string_view text,
   return mounts;
 }
 
-Result<std::set<std::string>> read_checkpoint_mounts(const std::string& path,
-                                                     const std::string& folder) {
-  const Result<std::string> text = read_file(path, kLargestFile);
-  if (!text) return text.error();
-  Result<std::set<std::string>> mounts = parse_checkpoint_mounts(*text, folder);
-  if (!mounts) return mounts.error().in("reading " + path);
-  return mounts;
-}
-
-Result<std::vector<Holding>> read_checkpoint(const std::string& path,
-                                             const std::set<std::string>& resources) {
-  const Result<std::string> text = read_file(path, kLargestFile);
-  if (!text) return text.error();
-  Result<std::vector<Holding>> holdings = parse_checkpoint(*text, resources);
-  if (!holdings) return holdings.error().in("reading " + path);
-  return holdings;
-}
-
-}  // namespace tranche
+}  // namespace tranche::formats

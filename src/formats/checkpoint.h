@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ledger/ledger.h"
+#include "core/ledger/ledger.h"
 
-namespace tranche {
+namespace tranche::formats {
 
 // What containers hold of these resources, of all where none is named; sorted.
 // Text that is not a whole checkpoint is an error, never a shorter list.
@@ -29,11 +29,4 @@ Result<std::vector<Holding>> parse_checkpoint(std::string_view text,
 // plugins answered for them.
 Result<std::set<std::string>> parse_checkpoint_mounts(std::string_view text,
                                                       const std::string& folder);
-Result<std::set<std::string>> read_checkpoint_mounts(const std::string& path,
-                                                     const std::string& folder);
-
-// A missing file is kNotFound.
-Result<std::vector<Holding>> read_checkpoint(const std::string& path,
-                                             const std::set<std::string>& resources);
-
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/fault_memory.h"
+#include "formats/fault_memory_json.h"
 
 #include <algorithm>
 #include <exception>
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_field.h"
+#include "core/health/xid_table.h"
+#include "formats/gpu_json.h"
+#include "formats/json_field.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -30,6 +32,8 @@ Json vitals_to_json(const Vitals& vitals) {
   put(json, "uncorrectedEcc", vitals.uncorrected_ecc);
   put(json, "energyMillijoules", vitals.energy_mj);
   put(json, "pcieReplays", vitals.pcie_replays);
+  put(json, "persistenceMode", vitals.persistence);
+  put(json, "remapFailed", vitals.remap_failed);
   return json;
 }
 
@@ -38,68 +42,9 @@ Vitals vitals_from_json(const Json& json) {
   take(json, "uncorrectedEcc", vitals.uncorrected_ecc);
   take(json, "energyMillijoules", vitals.energy_mj);
   take(json, "pcieReplays", vitals.pcie_replays);
+  take(json, "persistenceMode", vitals.persistence);
+  take(json, "remapFailed", vitals.remap_failed);
   return vitals;
-}
-
-Json mig_to_json(const MigDevice& mig) {
-  Json json{{"uuid", mig.uuid.text},
-            {"index", mig.index},
-            {"gpuInstance", mig.gpu_instance},
-            {"computeInstance", mig.compute_instance},
-            {"computeSlices", mig.profile.compute_slices},
-            {"gpuSlices", mig.profile.gpu_slices},
-            {"memoryGb", mig.profile.memory_gb},
-            {"attribute", mig.profile.attribute},
-            {"memoryBytes", mig.memory_bytes}};
-  put(json, "gpuInstanceCap", mig.gpu_instance_cap);
-  put(json, "computeInstanceCap", mig.compute_instance_cap);
-  return json;
-}
-
-MigDevice mig_from_json(const Json& json) {
-  MigDevice mig{
-      .uuid = MigUuid(json_field<std::string>(json, "uuid")),
-      .index = json_field<unsigned>(json, "index"),
-      .gpu_instance = json_field<unsigned>(json, "gpuInstance"),
-      .compute_instance = json_field<unsigned>(json, "computeInstance"),
-      .profile = {json_field<unsigned>(json, "computeSlices"),
-                  json_field<unsigned>(json, "gpuSlices"), json_field<unsigned>(json, "memoryGb"),
-                  json_field<std::string>(json, "attribute")},
-      .memory_bytes = json_field<std::uint64_t>(json, "memoryBytes")};
-  take(json, "gpuInstanceCap", mig.gpu_instance_cap);
-  take(json, "computeInstanceCap", mig.compute_instance_cap);
-  return mig;
-}
-
-Json gpu_to_json(const Gpu& gpu) {
-  Json json{{"uuid", gpu.uuid.text},
-            {"index", gpu.index},
-            {"model", gpu.model},
-            {"memoryBytes", gpu.memory_bytes},
-            {"computeMajor", gpu.compute_major},
-            {"computeMinor", gpu.compute_minor},
-            {"migEnabled", gpu.mig_enabled},
-            {"mig", Json::array()}};
-  put(json, "minor", gpu.minor);
-  put(json, "numaNode", gpu.numa_node);
-  if (gpu.pci) json["pci"] = to_string(*gpu.pci);
-  for (const MigDevice& mig : gpu.mig) json["mig"].push_back(mig_to_json(mig));
-  return json;
-}
-
-Gpu gpu_from_json(const Json& json) {
-  Gpu gpu{.uuid = GpuUuid(json_field<std::string>(json, "uuid")),
-          .index = json_field<unsigned>(json, "index"),
-          .model = json_field<std::string>(json, "model"),
-          .memory_bytes = json_field<std::uint64_t>(json, "memoryBytes"),
-          .compute_major = json_field<unsigned>(json, "computeMajor"),
-          .compute_minor = json_field<unsigned>(json, "computeMinor"),
-          .mig_enabled = json_field<bool>(json, "migEnabled")};
-  take(json, "minor", gpu.minor);
-  take(json, "numaNode", gpu.numa_node);
-  if (json.contains("pci")) gpu.pci = parse_pci_address(json_field<std::string>(json, "pci"));
-  for (const Json& mig : json.at("mig")) gpu.mig.push_back(mig_from_json(mig));
-  return gpu;
 }
 
 Json fault_to_json(const Fault& fault) {
@@ -108,11 +53,16 @@ Json fault_to_json(const Fault& fault) {
             {"xid", fault.xid},
             {"text", fault.text},
             {"clearedBy", to_string(fault.clearance)},
+            {"actionTells", fault.action_tells},
             {"bootId", fault.boot_id},
+            {"orderUnknown", fault.order_unknown},
             {"driverAsked", fault.driver_asked},
+            {"resetAsked", fault.reset_asked.has_value()},
             {"resetSeen", fault.reset_seen},
             {"readingsNeeded", fault.needed}};
   if (fault.slice) json["slice"] = fault.slice->text;
+  put(json, "driverBinding", fault.binding);
+  if (!fault.links.empty()) json["linksUpBefore"] = fault.links;
   return json;
 }
 
@@ -124,12 +74,28 @@ Fault fault_from_json(const Json& json) {
               .driver_asked = json_field<bool>(json, "driverAsked"),
               .reset_seen = json_field<bool>(json, "resetSeen"),
               .needed = json_field<unsigned>(json, "readingsNeeded")};
+  // Not in the files of earlier versions.
+  take(json, "driverBinding", fault.binding);
+  if (json.contains("orderUnknown")) fault.order_unknown = json_field<bool>(json, "orderUnknown");
+  if (json.contains("resetAsked") && json_field<bool>(json, "resetAsked")) fault.reset_asked = 0;
+  if (json.contains("linksUpBefore")) {
+    for (const Json& link : json.at("linksUpBefore")) {
+      fault.links.insert(json_value<unsigned>(link, "a link"));
+    }
+  }
   if (json.contains("slice")) fault.slice = MigUuid(json_field<std::string>(json, "slice"));
   const auto kind = parse_fault_kind(json_field<std::string>(json, "kind"));
   const auto clearance = parse_clearance(json_field<std::string>(json, "clearedBy"));
   // A word of a newer version: keep the fault, and take the strictest reading.
   fault.kind = kind.value_or(FaultKind::kXid);
   fault.clearance = clearance.value_or(Clearance::kReboot);
+  if (json.contains("actionTells")) {
+    fault.action_tells = json_field<bool>(json, "actionTells");
+  } else if (fault.kind == FaultKind::kXid) {
+    // An earlier version took the driver's word for more than it speaks of.
+    fault.clearance = xid_facts(fault.xid).clearance;
+    fault.action_tells = false;
+  }
   return fault;
 }
 
@@ -178,4 +144,4 @@ Result<NodeState> parse_fault_memory(std::string_view text) {
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::formats

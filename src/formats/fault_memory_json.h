@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "inventory/node_state.h"
+#include "core/health/node_state.h"
 
-namespace tranche {
+namespace tranche::formats {
 
 std::string to_fault_memory(const NodeState& state);
 
@@ -19,4 +19,4 @@ std::string to_fault_memory(const NodeState& state);
 // what the driver says from now on counts as said in a fresh one.
 Result<NodeState> parse_fault_memory(std::string_view text);
 
-}  // namespace tranche
+}  // namespace tranche::formats

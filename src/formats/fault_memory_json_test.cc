@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/fault_memory.h"
+#include "formats/fault_memory_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu/testing/literals.h"
+#include "core/gpu/testing/literals.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using testing::IsEmpty;
@@ -18,7 +18,11 @@ NodeState with_faults() {
   cut.numa_node = 1;
   state.inventory = an_inventory({a_gpu(0), cut});
   state.session = 7;
-  state.vitals[GpuUuid("GPU-1")] = {.uncorrected_ecc = 2, .energy_mj = 99, .pcie_replays = 1};
+  state.vitals[GpuUuid("GPU-1")] = {.uncorrected_ecc = 2,
+                                    .energy_mj = 99,
+                                    .pcie_replays = 1,
+                                    .remap_failed = true,
+                                    .persistence = true};
   state.recoveries[GpuUuid("GPU-1")] = {100, 200};
   state.faults = {{.gpu = GpuUuid("GPU-1"),
                    .kind = FaultKind::kXid,
@@ -27,7 +31,10 @@ NodeState with_faults() {
                    .clearance = Clearance::kReset,
                    .boot_id = "b1",
                    .session = 7,
+                   .binding = 4711,
+                   .links = {0, 3},
                    .driver_asked = true,
+                   .reset_asked = 7,
                    .passed = 3,
                    .needed = 4},
                   {.gpu = GpuUuid("GPU-1"),
@@ -50,7 +57,22 @@ TEST(FaultMemory, KeepsFaultsAndTheGpusTheyAreOf) {
   ASSERT_THAT(after->faults, SizeIs(2));
   EXPECT_EQ(after->faults[0].xid, 79U);
   EXPECT_EQ(after->faults[0].clearance, Clearance::kReset);
+  EXPECT_EQ(after->faults[0].binding, 4711U);
+  EXPECT_EQ(after->faults[0].links, (std::set<unsigned>{0, 3}));
+  EXPECT_EQ(after->faults[0].reset_asked, 0U) << "before every session to come";
+  EXPECT_TRUE(after->faults[0].action_tells);
   EXPECT_EQ(after->faults[1].slice, MigUuid("MIG-1-0"));
+  EXPECT_EQ(after->faults[1].reset_asked, std::nullopt);
+}
+
+// It wrote "recovery" for XIDs that the recovery action does not speak of.
+TEST(FaultMemory, HoldsFaultsOfAnEarlierVersionToWhatIsKnownNow) {
+  const Result<NodeState> after = parse_fault_memory(R"({"version": 1, "gpus": [], "faults": [
+    {"gpu": "GPU-1", "kind": "xid", "xid": 46, "text": "XID 46", "clearedBy": "recovery",
+     "bootId": "b1", "driverAsked": false, "resetSeen": false, "readingsNeeded": 1}]})");
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(after->faults[0].clearance, Clearance::kReset);
+  EXPECT_FALSE(after->faults[0].action_tells);
 }
 
 TEST(FaultMemory, TakesTheDriversNextWordAsSaidInAFreshSession) {
@@ -100,4 +122,4 @@ TEST(FaultMemory, SurvivesTextThatIsNoUtf8) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/gpu_numbers_json.h"
+#include "formats/gpu_numbers_json.h"
 
 #include <exception>
 #include <set>
@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_field.h"
+#include "formats/json_field.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -74,4 +74,4 @@ Result<GpuNumbers> parse_gpu_numbers(std::string_view text) {
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "gpu/gpu_numbers.h"
+#include "core/gpu/gpu_numbers.h"
 
-namespace tranche {
+namespace tranche::formats {
 
 std::string to_json(const GpuNumbers& numbers);
 
 // An error unless each number, each PCI address and each uuid is there once.
 Result<GpuNumbers> parse_gpu_numbers(std::string_view text);
 
-}  // namespace tranche
+}  // namespace tranche::formats

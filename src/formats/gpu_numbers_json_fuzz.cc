@@ -3,13 +3,14 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "inventory/gpu_numbers_json.h"
+#include "formats/gpu_numbers_json.h"
 
 // A file that is understood says the same when it is written again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto numbers = tranche::parse_gpu_numbers({reinterpret_cast<const char*>(data), size});
+  const auto numbers =
+      tranche::formats::parse_gpu_numbers({reinterpret_cast<const char*>(data), size});
   if (!numbers) return 0;
-  const auto again = tranche::parse_gpu_numbers(tranche::to_json(*numbers));
+  const auto again = tranche::formats::parse_gpu_numbers(tranche::formats::to_json(*numbers));
   if (!again || *again != *numbers) std::abort();
   return 0;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/gpu_numbers_json.h"
+#include "formats/gpu_numbers_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using testing::HasSubstr;
@@ -56,4 +56,4 @@ TEST(GpuNumbersJson, SurvivesTextThatIsNoUtf8) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::formats

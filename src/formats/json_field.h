@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tranche {
+namespace tranche::formats {
 
 // `name` is for the message.
 template <typename T, typename Json>
@@ -37,4 +37,4 @@ T json_field(const Json& json, const char* key) {
   return json_value<T>(json.at(key), key);
 }
 
-}  // namespace tranche
+}  // namespace tranche::formats

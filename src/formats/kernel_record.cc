@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/kernel_log.h"
+#include "formats/kernel_record.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
-
-#include "base/errno_error.h"
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 constexpr unsigned kFellOffTheBus = 79;
@@ -43,7 +36,7 @@ std::optional<KernelXid> parse_xid(std::string_view text) {
   if (!pci || !number) return std::nullopt;
   text.remove_prefix(digits == std::string_view::npos ? text.size() : digits);
   take(text, ", ");
-  return KernelXid{*pci, *number, std::string(trim(text))};
+  return KernelXid{.pci = *pci, .xid = *number, .text = std::string(trim(text))};
 }
 
 // "GPU 0000:18:00.0: GPU has fallen off the bus." or, from old drivers,
@@ -57,7 +50,7 @@ std::optional<KernelXid> parse_fallen_off(std::string_view text) {
   if (place.ends_with(':')) place.remove_suffix(1);
   const auto pci = parse_pci_address(place);
   if (!pci) return std::nullopt;
-  return KernelXid{*pci, kFellOffTheBus, "GPU has fallen off the bus"};
+  return KernelXid{.pci = *pci, .xid = kFellOffTheBus, .text = "GPU has fallen off the bus"};
 }
 
 // The numbers before the semicolon start with facility × 8 + level; the
@@ -67,39 +60,32 @@ bool written_by_the_kernel(std::string_view header) {
   return priority && *priority < 8;
 }
 
+// Takes everything before the driver's own words; false where they are not the
+// driver's.
+bool take_to_the_driver(std::string_view& record) {
+  const auto header = take_until(record, ";");
+  if (!header || !written_by_the_kernel(*header)) return false;
+  record = record.substr(0, record.find('\n'));
+  return take(record, "NVRM: ");
+}
+
 }  // namespace
 
+std::optional<std::pair<PciAddress, std::string>> parse_introduction(std::string_view record) {
+  if (!take_to_the_driver(record) || !take(record, "GPU at ")) return std::nullopt;
+  take(record, "PCI:");
+  const auto place = take_until(record, ": ");
+  const std::string_view uuid = trim(record);
+  if (!place || !uuid.starts_with("GPU-")) return std::nullopt;
+  const auto pci = parse_pci_address(*place);
+  if (!pci) return std::nullopt;
+  return std::pair(*pci, std::string(uuid));
+}
+
 std::optional<KernelXid> parse_kernel_record(std::string_view record) {
-  const auto header = take_until(record, ";");
-  if (!header || !written_by_the_kernel(*header)) return std::nullopt;
-  record = record.substr(0, record.find('\n'));
-  if (!take(record, "NVRM: ")) return std::nullopt;
+  if (!take_to_the_driver(record)) return std::nullopt;
   if (take(record, "Xid ")) return parse_xid(record);
   return parse_fallen_off(record);
 }
 
-Result<KernelLog> KernelLog::open(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return errno_error("opening " + path);
-  if (::lseek(fd.get(), 0, SEEK_END) < 0) return errno_error("seeking in " + path);
-  return KernelLog(std::move(fd));
-}
-
-std::vector<KernelXid> KernelLog::drain() {
-  std::vector<KernelXid> found;
-  std::array<char, 8192> buffer{};
-  while (true) {
-    const ssize_t count = ::read(fd_.get(), buffer.data(), buffer.size());
-    // EPIPE: records were overwritten before we came; the next are there.
-    if (count < 0 && (errno == EINTR || errno == EPIPE)) continue;
-    if (count <= 0) return found;
-    unfinished_.append(buffer.data(), static_cast<std::size_t>(count));
-    std::string_view rest = unfinished_;
-    while (const auto line = take_until(rest, "\n")) {
-      if (auto xid = parse_kernel_record(*line)) found.push_back(std::move(*xid));
-    }
-    unfinished_ = std::string(rest);
-  }
-}
-
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/ld_cache.h"
+#include "formats/ld_cache.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 // Two formats: caches up to glibc 2.31 begin with the old one, which is
@@ -73,4 +73,4 @@ std::vector<std::string> ld_cache_libraries(std::string_view cache) {
   return paths;
 }
 
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-namespace tranche {
+namespace tranche::formats {
 
 // Paths of the 64-bit libraries, in the cache's order, each once. Empty for
 // anything that is not such a cache.
 std::vector<std::string> ld_cache_libraries(std::string_view cache);
 
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "handoff/ld_cache.h"
+#include "formats/ld_cache.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  for (const std::string& path : tranche::ld_cache_libraries(bytes)) {
+  for (const std::string& path : tranche::formats::ld_cache_libraries(bytes)) {
     if (!path.starts_with('/') || bytes.find(path) == std::string_view::npos) std::abort();
   }
   return 0;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/ld_cache.h"
+#include "formats/ld_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "handoff/testing/ld_cache_bytes.h"
+#include "formats/testing/ld_cache_bytes.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
+
+using os::read_file;
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -59,4 +61,4 @@ TEST(LdCache, ReadsThisMachinesOwn) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/nested_grant.h"
+#include "formats/nested_grant_json.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json_field.h"
 #include "base/text.h"
+#include "formats/json_field.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -83,12 +83,6 @@ NestedGrant grant_from_json(const Json& json) {
 
 }  // namespace
 
-std::string grant_folder(std::string_view resource) {
-  std::string name(resource);
-  std::ranges::replace(name, '/', '_');
-  return std::string(kGrantsFolder) + "/" + name;
-}
-
 std::string to_json(const NestedGrant& grant) {
   Json json{{"version", kVersion},
             {"generation", grant.generation},
@@ -117,23 +111,4 @@ Result<NestedGrant> parse_nested_grant(std::string_view text) {
   }
 }
 
-std::string gpu_env_line(const NestedGrant& grant) {
-  std::vector<std::string> uuids;
-  for (const NestedDevice& device : grant.devices) {
-    if (device.health.ok()) uuids.push_back(device.uuid);
-  }
-  return join(uuids, ",") + "\n";
-}
-
-std::optional<NestedGrant> with_health(const NestedGrant& grant,
-                                       const std::vector<Health>& health) {
-  NestedGrant next = grant;
-  for (std::size_t i = 0; i < next.devices.size() && i < health.size(); ++i) {
-    next.devices[i].health = health[i];
-  }
-  if (next == grant) return std::nullopt;
-  ++next.generation;
-  return next;
-}
-
-}  // namespace tranche
+}  // namespace tranche::formats

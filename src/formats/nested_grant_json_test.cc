@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/nested_grant.h"
+#include "formats/nested_grant_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using testing::HasSubstr;
@@ -149,4 +149,4 @@ TEST(GrantFolder, IsOneForEachResource) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -10,13 +10,13 @@
 #include <random>
 #include <set>
 
-#include "gpu/testing/literals.h"
-#include "inventory/fault_memory.h"
-#include "inventory/gpu_numbers_json.h"
-#include "inventory/node_state.h"
-#include "sharing/offer.h"
+#include "core/gpu/testing/literals.h"
+#include "core/health/node_state.h"
+#include "core/sharing/offer.h"
+#include "formats/fault_memory_json.h"
+#include "formats/gpu_numbers_json.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 constexpr unsigned kSlots = 8;
@@ -251,4 +251,4 @@ TEST(RandomLife, KeepsTheNumberOfEverySlotAndOffersNoExcludedOne) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/gpu_env.h"
+#include "formats/parse_gpu_env.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 // Longer than any id; a longer word is something else.
@@ -130,4 +130,4 @@ Result<GpuEnv> parse_gpu_env(std::string_view text) {
   return env;
 }
 
-}  // namespace tranche
+}  // namespace tranche::formats

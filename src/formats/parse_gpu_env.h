@@ -7,23 +7,15 @@
 // shares. Pure.
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "core/nested/gpu_env_list.h"
 
-namespace tranche {
-
-struct GpuEnv {
-  bool all = false;                // the word "all"
-  std::vector<std::string> names;  // uuids or indexes, each once, in their order
-
-  bool operator==(const GpuEnv&) const = default;
-};
+namespace tranche::formats {
 
 // An empty file grants nothing, and so do "none" and "void". What cannot be a
 // list of GPUs is an error and never a shorter list.
 Result<GpuEnv> parse_gpu_env(std::string_view text);
 
-}  // namespace tranche
+}  // namespace tranche::formats

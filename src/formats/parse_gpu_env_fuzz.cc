@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "nested/gpu_env.h"
+#include "formats/parse_gpu_env.h"
 
 // What is read has no empty name, none twice, and nothing that is no text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto env =
-      tranche::parse_gpu_env(std::string_view(reinterpret_cast<const char*>(data), size));
+      tranche::formats::parse_gpu_env(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!env) return 0;
   for (std::size_t i = 0; i < env->names.size(); ++i) {
     const std::string& name = env->names[i];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/gpu_env.h"
+#include "formats/parse_gpu_env.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::formats {
 namespace {
 
 using testing::ElementsAre;
@@ -83,4 +83,4 @@ TEST(GpuEnvFile, CountsTheAllocatedDevicesAloneWhereItHasThem) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::formats

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tranche {
+namespace tranche::formats {
 
 struct LdCacheEntry {
   std::uint32_t flags = 0x0303;  // ELF, x86-64
@@ -47,4 +47,4 @@ inline std::string old_ld_cache_bytes(const std::vector<LdCacheEntry>& entries) 
   return bytes + ld_cache_bytes(entries);
 }
 
-}  // namespace tranche
+}  // namespace tranche::formats
