@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/capture.h"
+#include "node/capture/capture.h"
 
 #include <algorithm>
 #include <array>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "capture/details.h"
-#include "nvml/library.h"
-#include "nvml/read_topology.h"
-#include "nvml/session.h"
+#include "node/capture/details.h"
+#include "node/driver/nvml/library.h"
+#include "node/driver/nvml/read_topology.h"
+#include "node/driver/nvml/session.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 namespace abi = nvml::abi;
 
-std::string one_line(const HostFiles& host, const std::string& path) {
+std::string one_line(const KernelFiles& host, const std::string& path) {
   const auto content = read_file(below(host.root(), path));
   return content ? std::string(trim(*content)) : std::string();
 }
 
-unsigned count_names(const HostFiles& host, const std::string& folder, std::string_view prefix) {
+unsigned count_names(const KernelFiles& host, const std::string& folder, std::string_view prefix) {
   const auto names = list_directory(below(host.root(), folder));
   if (!names) return 0;
   return static_cast<unsigned>(std::ranges::count_if(
@@ -29,7 +30,7 @@ unsigned count_names(const HostFiles& host, const std::string& folder, std::stri
 }
 
 // "card1" with prefix "card" is 1.
-std::optional<unsigned> number_of(const HostFiles& host, const std::string& folder,
+std::optional<unsigned> number_of(const KernelFiles& host, const std::string& folder,
                                   std::string_view prefix) {
   const auto names = list_directory(below(host.root(), folder));
   if (!names) return std::nullopt;
@@ -40,7 +41,7 @@ std::optional<unsigned> number_of(const HostFiles& host, const std::string& fold
   return std::nullopt;
 }
 
-void read_kernel_side(const HostFiles& host, CapturedGpu& gpu) {
+void read_kernel_side(const KernelFiles& host, CapturedGpu& gpu) {
   const std::string folder = "/sys/bus/pci/devices/" + to_string(gpu.pci);
   gpu.numa_node = host.numa_node(gpu.pci);
   gpu.cpus = one_line(host, folder + "/local_cpulist");
@@ -52,7 +53,7 @@ void read_kernel_side(const HostFiles& host, CapturedGpu& gpu) {
   gpu.drm_render = number_of(host, folder + "/drm", "renderD");
 }
 
-Result<CapturedGpu> capture_gpu(const nvml::Session& session, const HostFiles& host,
+Result<CapturedGpu> capture_gpu(const nvml::Session& session, const KernelFiles& host,
                                 abi::Device handle) {
   const nvml::Functions& api = session.api();
   CapturedGpu gpu;
@@ -94,7 +95,7 @@ Result<CapturedGpu> capture_gpu(const nvml::Session& session, const HostFiles& h
   return gpu;
 }
 
-void read_system(const nvml::Session& session, const HostFiles& host, CapturedNode& node) {
+void read_system(const nvml::Session& session, const KernelFiles& host, CapturedNode& node) {
   const nvml::Functions& api = session.api();
   std::array<char, abi::kVersionSize> text{};
   if (api.driver_version != nullptr &&
@@ -116,7 +117,7 @@ void read_system(const nvml::Session& session, const HostFiles& host, CapturedNo
 
 }  // namespace
 
-Result<CapturedNode> capture_node(const DriverOptions& options, const HostFiles& host) {
+Result<CapturedNode> capture_node(const DriverOptions& options, const KernelFiles& host) {
   const std::string found = nvml::find_below(options.container_root);
   auto library = nvml::Library::open(found.empty() ? nvml::kSoname : found);
   if (!library) return library.error();
@@ -150,4 +151,4 @@ Result<CapturedNode> capture_node(const DriverOptions& options, const HostFiles&
   return node;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -5,12 +5,12 @@
 #pragma once
 
 #include "base/result.h"
-#include "capture/captured.h"
-#include "host/host_files.h"
-#include "nvml/options.h"
+#include "core/settings/driver_options.h"
+#include "node/capture/captured.h"
+#include "node/driver/kernel_files.h"
 
-namespace tranche {
+namespace tranche::node {
 
-Result<CapturedNode> capture_node(const DriverOptions& options, const HostFiles& host);
+Result<CapturedNode> capture_node(const DriverOptions& options, const KernelFiles& host);
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -2,18 +2,20 @@
 //
 // A captured world plays the node it was captured from: the agent reads the
 // same from both.
-#include "capture/capture.h"
+#include "node/capture/capture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/testing/temp_dir.h"
-#include "nvml/nvml_source.h"
-#include "sim/node/simulated_node.h"
-#include "sim/world/parse.h"
-#include "sim/worlds/builtin.h"
+#include "node/driver/nvml/nvml_source.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/world/parse.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche {
+namespace tranche::node {
+
+namespace sim = testbed::sim;
 namespace {
 
 using testing::HasSubstr;
@@ -28,7 +30,7 @@ class Capture : public testing::Test {
 
   static DriverReading read(const sim::SimulatedNode& node) {
     Log quiet([](std::string_view) {});
-    nvml::NvmlSource source({.container_root = node.root()}, HostFiles(node.root()), quiet);
+    nvml::NvmlSource source({.container_root = node.root()}, KernelFiles(node.root()), quiet);
     EXPECT_TRUE(source.open());
     const auto reading = source.read({.links = true, .inforom = true});
     EXPECT_TRUE(reading) << reading.error().message;
@@ -36,7 +38,7 @@ class Capture : public testing::Test {
   }
 
   static std::string capture(const sim::SimulatedNode& node, bool without_names = false) {
-    const auto captured = capture_node({.container_root = node.root()}, HostFiles(node.root()));
+    const auto captured = capture_node({.container_root = node.root()}, KernelFiles(node.root()));
     EXPECT_TRUE(captured) << captured.error().message;
     return to_world(without_names ? anonymous(*captured) : *captured);
   }
@@ -77,10 +79,10 @@ TEST_F(Capture, CanLeaveOutWhatIdentifiesTheHardware) {
 }
 
 TEST_F(Capture, SaysWhatIsInTheWay) {
-  const auto captured = capture_node({.container_root = "/nowhere"}, HostFiles("/nowhere"));
+  const auto captured = capture_node({.container_root = "/nowhere"}, KernelFiles("/nowhere"));
   ASSERT_FALSE(captured);
   EXPECT_THAT(captured.error().message, HasSubstr("libnvidia-ml.so.1"));
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu.h"
-#include "gpu/topology.h"
+#include "core/gpu/gpu.h"
+#include "core/gpu/topology.h"
 
-namespace tranche {
+namespace tranche::node {
 
 struct CapturedProfile {  // of GPU instances
   std::string name;
@@ -118,4 +118,4 @@ CapturedNode anonymous(CapturedNode node);
 // As a world file of the simulated driver; sim/README.md has its keys.
 std::string to_world(const CapturedNode& node);
 
-}  // namespace tranche
+}  // namespace tranche::node

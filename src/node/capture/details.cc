@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/details.h"
+#include "node/capture/details.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 namespace abi = nvml::abi;
@@ -285,4 +285,4 @@ void read_details(const nvml::Session& session, nvml::abi::Device gpu, CapturedG
   Details(session, gpu, captured).read();
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "capture/captured.h"
+#include "node/capture/captured.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using YAML::BeginMap;
@@ -270,4 +270,4 @@ std::string to_world(const CapturedNode& node) {
   return std::string(out.c_str()) + "\n";
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_writer.h"
+#include "node/cdi/cdi_writer.h"
 
 #include <unistd.h>
 
@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/errno_error.h"
-#include "base/files.h"
-#include "grant/cdi_names.h"
-#include "handoff/cdi_json.h"
+#include "base/path.h"
+#include "core/grant/cdi_names.h"
+#include "formats/cdi_json.h"
+#include "os/errno_error.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 Status remove_file(const std::string& path) {
@@ -21,8 +22,9 @@ Status remove_file(const std::string& path) {
   return Done{};
 }
 
+// A link is not it, whatever it leads to: that may be changed by others.
 bool holds(const std::string& path, const std::string& text) {
-  const Result<std::string> content = read_file(path);
+  const Result<std::string> content = read_plain_file(path, text.size());
   return content && *content == text;
 }
 
@@ -105,4 +107,12 @@ CdiState CdiWriter::refresh(const CdiPlan& plan) {
   return state;
 }
 
-}  // namespace tranche
+bool CdiFiles::refresh(const std::string& directory, const CdiPlan& plan) {
+  if (!writer_ || directory_ != directory) {
+    directory_ = directory;
+    writer_.emplace(directory);
+  }
+  return std::exchange(state_, writer_->refresh(plan)) != state_;
+}
+
+}  // namespace tranche::node

@@ -7,27 +7,17 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
-#include "handoff/cdi_plan.h"
-#include "handoff/cdi_spec.h"
+#include "core/cdi/cdi_plan.h"
+#include "core/cdi/cdi_spec.h"
+#include "core/cdi/cdi_state.h"
 
-namespace tranche {
-
-// What is on disk after a refresh.
-struct CdiState {
-  // Class to the names of devices that resolve to what they should.
-  std::map<std::string, std::set<std::string>> devices;
-  // From the plan: what has no device, and why.
-  std::map<std::string, std::string> left_out;
-  // Why files are not as planned (disk full, read-only); empty when they are.
-  std::string problem;
-
-  bool operator==(const CdiState&) const = default;
-};
+namespace tranche::node {
 
 // Whether a container may be given this device; if not, the reason, fit for
 // the answer to the kubelet.
@@ -59,4 +49,18 @@ class CdiWriter {
   std::map<std::string, Written> written_;  // by class: what we last put on disk
 };
 
-}  // namespace tranche
+// The specifications in the directory that is configured now.
+class CdiFiles {
+ public:
+  // What they resolve, as they were last written.
+  const CdiState& state() const { return state_; }
+  // Writes them as CdiWriter does. True: they resolve something else than before.
+  bool refresh(const std::string& directory, const CdiPlan& plan);
+
+ private:
+  std::string directory_;
+  std::optional<CdiWriter> writer_;
+  CdiState state_;
+};
+
+}  // namespace tranche::node

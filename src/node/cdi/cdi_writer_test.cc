@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/cdi_writer.h"
+#include "node/cdi/cdi_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using ::testing::AllOf;
@@ -243,5 +243,26 @@ TEST(CdiState, SaysWhyADeviceCannotBeHad) {
   EXPECT_THAT(reason("gds", "all"), HasSubstr("no nvidia-fs"));
 }
 
+TEST(CdiWriter, ReplacesALinkAlsoWhereItLeadsToTheSameWords) {
+  const TempDir dir;
+  const CdiPlan plan = plan_of({gpu_spec(1)});
+  const std::string file = dir.path("k8s.device-plugin.nvidia.com-gpu.json");
+  CdiWriter(dir.path()).refresh(plan);
+  std::filesystem::rename(file, dir.path("elsewhere"));
+  std::filesystem::create_symlink("elsewhere", file);
+  CdiWriter(dir.path()).refresh(plan);
+  EXPECT_FALSE(std::filesystem::is_symlink(file));
+}
+
+TEST(CdiWriter, DoesNotWaitForAPipeInPlaceOfAFile) {
+  const TempDir dir;
+  const std::string file = dir.path("k8s.device-plugin.nvidia.com-gpu.json");
+  ASSERT_EQ(::mkfifo(file.c_str(), 0644), 0);
+  CdiWriter writer(dir.path());
+  EXPECT_THAT(writer.refresh(plan_of({gpu_spec(1)})).devices,
+              ElementsAre(Pair("gpu", ElementsAre("GPU-0"))));
+  EXPECT_TRUE(std::filesystem::is_regular_file(file));
+}
+
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

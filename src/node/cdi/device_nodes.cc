@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/device_nodes.h"
+#include "node/cdi/device_nodes.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -10,10 +10,11 @@
 #include <optional>
 #include <system_error>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 struct NodeNames {
@@ -103,4 +104,4 @@ void find_device_nodes(const Inventory& inventory, const std::vector<std::string
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

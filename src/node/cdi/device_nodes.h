@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu/inventory.h"
-#include "handoff/driver_files.h"
+#include "core/cdi/driver_files.h"
+#include "core/gpu/inventory.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // Fills nodes, drm and drm_links. Nodes are taken from below the first root
 // that has any node of the NVIDIA driver; when none has, from the first with a
@@ -19,4 +19,4 @@ namespace tranche {
 void find_device_nodes(const Inventory& inventory, const std::vector<std::string>& roots,
                        const std::string& sys_root, DriverFiles& files);
 
-}  // namespace tranche
+}  // namespace tranche::node

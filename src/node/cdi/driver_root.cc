@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/driver_root.h"
+#include "node/cdi/driver_root.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -7,11 +9,12 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "handoff/ld_cache.h"
+#include "formats/ld_cache.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 constexpr int kMaxLinks = 40;  // the kernel's own limit
@@ -41,10 +44,6 @@ void add_once(std::vector<std::string>& list, std::string item) {
 }
 
 }  // namespace
-
-std::string file_name_of(std::string_view path) {
-  return std::string(path.substr(path.find_last_of('/') + 1));
-}
 
 DriverRoot::DriverRoot(std::string root) : root_(std::move(root)) {}
 
@@ -86,6 +85,21 @@ std::optional<struct stat> DriverRoot::status(std::string_view path) const {
   return info;
 }
 
+bool DriverRoot::is_guarded(std::string_view path, uid_t owner) const {
+  const std::optional<std::string> resolved = resolve(path);
+  if (!resolved) return false;
+  const std::string last = parent_of(*resolved);
+  for (std::string folder = last;; folder = parent_of(folder)) {
+    struct stat info = {};
+    if (::lstat(here(folder).c_str(), &info) != 0) return false;
+    const bool is_trusted = info.st_uid == 0 || info.st_uid == ::geteuid();
+    if (!is_trusted && (folder != last || info.st_uid != owner)) return false;
+    if ((info.st_mode & S_IWOTH) != 0) return false;
+    if ((info.st_mode & S_IWGRP) != 0 && info.st_gid != 0) return false;
+    if (folder == "/") return true;
+  }
+}
+
 const std::vector<std::string>& DriverRoot::names_in(const std::string& folder) {
   const auto known = names_.find(folder);
   if (known != names_.end()) return known->second;
@@ -121,7 +135,7 @@ std::vector<std::string> DriverRoot::libraries(std::string_view pattern) {
   for (const char* folder : kLibraryFolders) {
     for (const std::string& path : matches(folder, pattern)) {
       const std::optional<struct stat> info = status(path);
-      if (info && !S_ISDIR(info->st_mode)) add_once(found, resolve(path).value_or(path));
+      if (info && S_ISREG(info->st_mode)) add_once(found, resolve(path).value_or(path));
     }
   }
   if (!found.empty()) return found;
@@ -135,4 +149,4 @@ std::vector<std::string> DriverRoot::libraries(std::string_view pattern) {
   return found;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

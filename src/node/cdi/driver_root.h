@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tranche {
+namespace tranche::node {
 
 class DriverRoot {
  public:
@@ -28,6 +28,11 @@ class DriverRoot {
 
   // What `path` is after following links; empty when there is nothing.
   std::optional<struct stat> status(std::string_view path) const;
+
+  // Whether nobody but root, we and `owner` can put something else at `path`, links
+  // followed: whoever mounts it looks again. Of the folders on the way, the last may
+  // be the owner's.
+  bool is_guarded(std::string_view path, uid_t owner) const;
 
   // Paths in `folder` (one that itself may be a link) whose names match
   // `pattern`, sorted. The last part may be a link or lead nowhere.
@@ -54,7 +59,4 @@ class DriverRoot {
   std::optional<std::vector<CachedLibrary>> cached_libraries_;
 };
 
-// The part after the last slash.
-std::string file_name_of(std::string_view path);
-
-}  // namespace tranche
+}  // namespace tranche::node

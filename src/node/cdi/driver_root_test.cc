@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/driver_root.h"
+#include "node/cdi/driver_root.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "handoff/testing/fake_root.h"
-#include "handoff/testing/ld_cache_bytes.h"
+#include "formats/testing/ld_cache_bytes.h"
+#include "node/cdi/testing/fake_root.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using ::testing::ElementsAre;
@@ -96,4 +96,4 @@ TEST(DriverRoot, DoesNotAskTheCacheForWhatTheUsualFoldersHave) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

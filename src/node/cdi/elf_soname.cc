@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/elf_soname.h"
+#include "node/cdi/elf_soname.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 constexpr std::size_t kMaxSegments = 256;
@@ -103,4 +103,4 @@ std::optional<std::string> elf_soname(const std::string& path) {
   return elf_soname(read_at, path.substr(path.find_last_of('/') + 1));
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

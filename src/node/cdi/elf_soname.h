@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace tranche {
+namespace tranche::node {
 
 // `size` bytes at `offset`, or fewer at the file's end.
 using ReadAt = std::function<std::string(std::uint64_t offset, std::size_t size)>;
@@ -23,4 +23,4 @@ std::optional<std::string> elf_soname(const ReadAt& read_at, const std::string& 
 // The same for a file.
 std::optional<std::string> elf_soname(const std::string& path);
 
-}  // namespace tranche
+}  // namespace tranche::node

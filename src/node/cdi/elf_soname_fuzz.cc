@@ -7,14 +7,14 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "handoff/elf_soname.h"
+#include "node/cdi/elf_soname.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const tranche::ReadAt read_at = [&](std::uint64_t offset, std::size_t count) {
+  const tranche::node::ReadAt read_at = [&](std::uint64_t offset, std::size_t count) {
     return offset > bytes.size() ? std::string() : std::string(bytes.substr(offset, count));
   };
-  const auto name = tranche::elf_soname(read_at, "own");
+  const auto name = tranche::node::elf_soname(read_at, "own");
   if (name && (name->empty() || name->find('/') != std::string::npos)) std::abort();
   if (name && *name != "own" && bytes.find(*name) == std::string_view::npos) std::abort();
   return 0;

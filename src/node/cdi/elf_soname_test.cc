@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/elf_soname.h"
+#include "node/cdi/elf_soname.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "handoff/testing/fake_root.h"
+#include "node/cdi/testing/fake_root.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 std::optional<std::string> soname_of(const std::string& bytes) {
@@ -55,4 +55,4 @@ TEST(ElfSoname, ReadsARealLibrary) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/file_search.h"
+#include "node/cdi/file_search.h"
 
 #include <sys/stat.h>
 
 #include <optional>
 
-#include "base/files.h"
+#include "base/path.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 bool is_a(FileKind kind, mode_t mode) {
   switch (kind) {
-    case FileKind::kFile: return !S_ISDIR(mode);
+    case FileKind::kFile: return S_ISREG(mode);
     case FileKind::kFolder: return S_ISDIR(mode);
     case FileKind::kProgram: return S_ISREG(mode) && (mode & 0111) != 0;
+    case FileKind::kSocket: return S_ISSOCK(mode);
   }
   return false;
 }
@@ -25,6 +26,7 @@ bool add_file(DriverRoot& root, const std::string& path, FileKind kind,
               std::vector<DriverFile>& files, const std::string& container_path) {
   const std::optional<struct stat> info = root.status(path);
   if (!info || !is_a(kind, info->st_mode)) return false;
+  if (kind == FileKind::kSocket && !root.is_guarded(path, info->st_uid)) return false;
   files.push_back({.path = path,
                    .real_path = root.resolve(path).value_or(path),
                    .container_path = container_path.empty() ? path : container_path});
@@ -42,4 +44,4 @@ std::vector<std::string> program_folders() {
   return {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"};
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -7,15 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "handoff/driver_files.h"
-#include "handoff/driver_root.h"
+#include "core/cdi/driver_files.h"
+#include "node/cdi/driver_root.h"
 
-namespace tranche {
+namespace tranche::node {
 
 enum class FileKind {
-  kFile,  // anything but a folder: sockets too
+  kFile,
   kFolder,
   kProgram,
+  kSocket,  // of a daemon, where nobody but root and that daemon can put another thing
 };
 
 // Adds what is at `path`, if it is of that kind, and says whether it was.
@@ -30,4 +31,4 @@ void add_first(DriverRoot& root, const std::vector<std::string>& folders, const 
 // Where programs lie.
 std::vector<std::string> program_folders();
 
-}  // namespace tranche
+}  // namespace tranche::node

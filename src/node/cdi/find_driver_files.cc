@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/driver_files.h"
+#include "node/cdi/find_driver_files.h"
 
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -10,15 +10,16 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "handoff/device_nodes.h"
-#include "handoff/driver_root.h"
-#include "handoff/elf_soname.h"
-#include "handoff/file_search.h"
-#include "handoff/graphics_files.h"
+#include "node/cdi/device_nodes.h"
+#include "node/cdi/driver_root.h"
+#include "node/cdi/elf_soname.h"
+#include "node/cdi/file_search.h"
+#include "node/cdi/graphics_files.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -68,7 +69,7 @@ void add_libraries(DriverRoot& root, const Names& folders, const std::string& pa
   for (const std::string& folder : folders) {
     for (const std::string& path : root.matches(folder, pattern)) {
       const std::optional<struct stat> info = root.status(path);
-      if (!info || S_ISDIR(info->st_mode)) continue;
+      if (!info || !S_ISREG(info->st_mode)) continue;
       const std::string real = root.resolve(path).value_or(path);
       if (std::ranges::find(libraries, real, &DriverLibrary::path) != libraries.end()) continue;
       libraries.push_back(library_at(root, real));
@@ -125,9 +126,9 @@ void find_programs_and_sockets(DriverRoot& root, DriverFiles& files) {
     add_first(root, program_folders(), program, FileKind::kProgram, files.programs);
   }
   for (const char* socket : {"nvidia-persistenced/socket", "nvidia-fabricmanager/socket"}) {
-    add_first(root, {"/run", "/var/run"}, socket, FileKind::kFile, files.sockets);
+    add_first(root, {"/run", "/var/run"}, socket, FileKind::kSocket, files.sockets);
   }
-  add_file(root, "/tmp/nvidia-mps", FileKind::kFolder, files.sockets);
+  // Not /tmp/nvidia-mps: every user of the host can make it, as a link to "/", say.
 }
 
 void find_gds(DriverRoot& root, DriverFiles& files) {
@@ -166,4 +167,4 @@ DriverFiles find_driver_files(const Inventory& inventory, const CdiOptions& opti
   return files;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/driver_files.h"
+#include "node/cdi/find_driver_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "handoff/testing/fake_root.h"
+#include "node/cdi/testing/fake_root.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using ::testing::AllOf;
@@ -128,17 +128,92 @@ TEST(DriverFiles, FindsProgramsFirmwareAndSockets) {
   machine.driver.file("/lib/firmware/nvidia/580.95.05/gsp_ga10x.bin");
   machine.driver.file("/lib/firmware/nvidia/580.95.05/ucodes_x.bin");
   machine.driver.file("/lib/firmware/nvidia/570.1/gsp_ga10x.bin");
-  machine.driver.file("/run/nvidia-persistenced/socket");
-  machine.driver.file("/var/run/nvidia-persistenced/socket");
-  machine.driver.file("/var/run/nvidia-fabricmanager/socket");
-  machine.driver.folder("/tmp/nvidia-mps");
+  machine.driver.socket("/run/nvidia-persistenced/socket");
+  machine.driver.socket("/var/run/nvidia-persistenced/socket");
+  machine.driver.socket("/var/run/nvidia-fabricmanager/socket");
   const DriverFiles files = machine.find(inventory_of(kVersion));
   EXPECT_THAT(paths(files.programs), ElementsAre("/usr/bin/nvidia-smi"));
   EXPECT_THAT(paths(files.firmware), ElementsAre("/lib/firmware/nvidia/580.95.05/gsp_ga10x.bin",
                                                  "/lib/firmware/nvidia/580.95.05/ucodes_x.bin"));
-  EXPECT_THAT(paths(files.sockets),
-              ElementsAre("/run/nvidia-persistenced/socket", "/var/run/nvidia-fabricmanager/socket",
-                          "/tmp/nvidia-mps"));
+  EXPECT_THAT(paths(files.sockets), ElementsAre("/run/nvidia-persistenced/socket",
+                                                "/var/run/nvidia-fabricmanager/socket"));
+}
+
+// Any user of the host can make it, a link to "/" too.
+TEST(DriverFiles, NothingInTheHostsTmpIsEverHandedOut) {
+  Machine machine;
+  put_libcuda(machine.driver, kLib, kVersion);
+  machine.driver.folder("/tmp/nvidia-mps");
+  EXPECT_THAT(machine.find(inventory_of(kVersion)).sockets, IsEmpty());
+}
+
+class DaemonSockets : public testing::Test {
+ protected:
+  DaemonSockets() { put_libcuda(machine_.driver, kLib, kVersion); }
+
+  std::vector<std::string> found() const {
+    return paths(machine_.find(inventory_of(kVersion)).sockets);
+  }
+  void give(const std::string& inside, unsigned user, mode_t mode) const {
+    ASSERT_EQ(::chown(machine_.driver.path(inside).c_str(), user, user), 0);
+    ASSERT_EQ(::chmod(machine_.driver.path(inside).c_str(), mode), 0);
+  }
+
+  const std::string folder_ = "/run/nvidia-persistenced";
+  const std::string socket_ = "/run/nvidia-persistenced/socket";
+  Machine machine_;
+};
+
+TEST_F(DaemonSockets, AreSocketsAndNothingElse) {
+  machine_.driver.file(socket_);
+  machine_.driver.folder("/run/nvidia-fabricmanager/socket");
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(DaemonSockets, LeadToNoFolderByALink) {
+  machine_.driver.link(socket_, "/");
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(DaemonSockets, AreNotInAFolderThatEverybodyMayWrite) {
+  machine_.driver.socket(socket_);
+  ASSERT_EQ(::chmod(machine_.driver.path(folder_).c_str(), 0777), 0);
+  EXPECT_THAT(found(), IsEmpty());
+  ASSERT_EQ(::chmod(machine_.driver.path(folder_).c_str(), 0755), 0);
+  EXPECT_THAT(found(), ElementsAre(socket_));
+  ASSERT_EQ(::chmod(machine_.driver.path("/run").c_str(), 01777), 0);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(DaemonSockets, MayBelongToTheDaemonsOwnUserWithTheirFolder) {
+  if (::geteuid() != 0) GTEST_SKIP() << "giving files away needs root";
+  machine_.driver.socket(socket_);
+  give(socket_, 4711, 0666);
+  EXPECT_THAT(found(), ElementsAre(socket_));
+  give(folder_, 4711, 0755);
+  EXPECT_THAT(found(), ElementsAre(socket_));
+}
+
+TEST_F(DaemonSockets, AreNotInAFolderOfSomebodyElse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "giving files away needs root";
+  machine_.driver.socket(socket_);
+  give(folder_, 4711, 0755);
+  EXPECT_THAT(found(), IsEmpty());
+  give(folder_, 0, 0755);
+  give("/run", 4711, 0755);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST(DriverFiles, AreWhatTheyAreCalled) {
+  Machine machine;
+  put_libcuda(machine.driver, kLib, kVersion);
+  machine.driver.socket(kLib + "/libnvidia-ml.so.580.95.05");
+  machine.driver.socket("/lib/firmware/nvidia/580.95.05/gsp_ga10x.bin");
+  machine.driver.socket("/etc/glvnd/egl_vendor.d/10_nvidia.json");
+  const DriverFiles files = machine.find(inventory_of(kVersion));
+  EXPECT_THAT(paths(files.libraries), ElementsAre(kLib + "/libcuda.so.580.95.05"));
+  EXPECT_THAT(files.firmware, IsEmpty());
+  EXPECT_THAT(files.graphics, IsEmpty());
 }
 
 TEST(DriverFiles, FirmwareIsAlsoWhereTheKernelWasToldToLook) {
@@ -286,4 +361,4 @@ TEST_F(DeviceNodes, GraphicsNodesBelongToTheGpuTheKernelSays) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

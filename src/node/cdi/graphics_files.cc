@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/graphics_files.h"
+#include "node/cdi/graphics_files.h"
 
 #include <string>
 #include <vector>
 
-#include "base/files.h"
-#include "handoff/file_search.h"
+#include "base/path.h"
+#include "node/cdi/file_search.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -88,4 +88,4 @@ void find_graphics_files(DriverRoot& root, DriverFiles& files) {
   find_settings(root, files);
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

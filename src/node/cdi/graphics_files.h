@@ -3,12 +3,12 @@
 // The driver files that only drawing programs need.
 #pragma once
 
-#include "handoff/driver_files.h"
-#include "handoff/driver_root.h"
+#include "core/cdi/driver_files.h"
+#include "node/cdi/driver_root.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // Fills files.graphics for the driver of files.version.
 void find_graphics_files(DriverRoot& root, DriverFiles& files);
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,35 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/control_client.h"
+#include "node/control/agent_client.h"
 
+#include <fcntl.h>
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <memory>
 
-#include "base/files.h"
 #include "control_v1.grpc.pb.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 namespace v1 = ::tranche::control::v1;
 
 constexpr std::chrono::seconds kPatience{10};
+// The agent itself waits for the driver.
+constexpr std::chrono::seconds kDriverPatience{40};
+
+// Also spares the pause that a channel takes over a socket that is not there.
+Status check_socket(const std::string& socket) {
+  if (::faccessat(AT_FDCWD, socket.c_str(), R_OK | W_OK, AT_EACCESS) == 0) return Done{};
+  if (errno == EACCES) {
+    return Error{ErrorCode::kInternal,
+                 "permission denied: " + socket +
+                     " is for root alone; run this as root, or with kubectl exec in the agent's "
+                     "pod on this node"};
+  }
+  return Error{ErrorCode::kUnavailable, "no agent runs here: " + socket + " is not there"};
+}
 
 // Makes one call; `Call` is the stub's method.
 template <typename Reply, typename Request, typename Call>
-Result<Reply> ask(const std::string& socket, const Request& request, Call call) {
-  // Spares the pause that a channel takes over a socket that is not there.
-  if (!path_exists(socket)) {
-    return Error{ErrorCode::kUnavailable, "no agent runs here: " + socket + " is not there"};
-  }
+Result<Reply> ask(const std::string& socket, const Request& request, Call call,
+                  std::chrono::seconds patience = kPatience) {
+  if (const Status reachable = check_socket(socket); !reachable) return reachable.error();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(64 << 20);
   const auto stub = v1::AgentControl::NewStub(
       grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + patience);
   Reply reply;
   const grpc::Status status = (stub.get()->*call)(&context, request, &reply);
   if (status.ok()) return reply;
@@ -58,12 +72,13 @@ Result<std::string> ask_status(const std::string& socket) {
 Result<std::string> ask_release(const std::string& socket, const std::vector<std::string>& gpus) {
   v1::ReleaseRequest request;
   for (const std::string& gpu : gpus) request.add_gpus(gpu);
-  return message_of(ask<v1::ControlReply>(socket, request, &v1::AgentControl::Stub::Release));
+  return message_of(
+      ask<v1::ControlReply>(socket, request, &v1::AgentControl::Stub::Release, kDriverPatience));
 }
 
 Result<std::string> ask_resume(const std::string& socket) {
-  return message_of(
-      ask<v1::ControlReply>(socket, v1::ResumeRequest{}, &v1::AgentControl::Stub::Resume));
+  return message_of(ask<v1::ControlReply>(socket, v1::ResumeRequest{},
+                                          &v1::AgentControl::Stub::Resume, kDriverPatience));
 }
 
 Result<std::string> ask_forget_numbers(const std::string& socket,
@@ -73,4 +88,4 @@ Result<std::string> ask_forget_numbers(const std::string& socket,
   return message_of(ask<v1::ControlReply>(socket, request, &v1::AgentControl::Stub::ForgetNumbers));
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

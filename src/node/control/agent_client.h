@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks a running agent. kUnavailable: none runs there. kInternal: one does and did
-// not answer, or does not know the question.
+// Asks a running agent. kUnavailable: none runs there. kInternal: one does or may, and did
+// not answer, does not know the question, or is not ours to ask.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::node {
 
 Result<std::string> ask_status(const std::string& socket);
 Result<std::string> ask_release(const std::string& socket, const std::vector<std::string>& gpus);
@@ -17,4 +17,4 @@ Result<std::string> ask_resume(const std::string& socket);
 Result<std::string> ask_forget_numbers(const std::string& socket,
                                        const std::vector<std::string>& numbers);
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/device_node_source.h"
+#include "node/driver/device_node_source.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 Gpu gpu_of_node(unsigned minor, const std::vector<KernelGpu>& kernel_gpus) {
@@ -26,7 +26,7 @@ Status DeviceNodeSource::open() {
   return Done{};
 }
 
-Result<DriverReading> DeviceNodeSource::read(const ReadWish&) {
+Result<DriverReading> DeviceNodeSource::read(const ReadRequest&) {
   DriverReading reading{.kind = DriverKind::kDeviceNodes,
                         .driver_version = host_.driver_version(),
                         .session = session_};
@@ -46,4 +46,4 @@ Result<std::vector<DriverEvent>> DeviceNodeSource::wait(std::chrono::millisecond
   return Error{ErrorCode::kNotFound, "device nodes have no events"};
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -6,24 +6,24 @@
 // name gets the node's name as id: "nvidia0".
 #pragma once
 
-#include "host/host_files.h"
-#include "inventory/gpu_source.h"
+#include "node/driver/gpu_source.h"
+#include "node/driver/kernel_files.h"
 
-namespace tranche {
+namespace tranche::node {
 
 class DeviceNodeSource final : public GpuSource {
  public:
-  explicit DeviceNodeSource(HostFiles host) : host_(std::move(host)) {}
+  explicit DeviceNodeSource(KernelFiles host) : host_(std::move(host)) {}
 
   Status open() override;
   void close() override {}
-  Result<DriverReading> read(const ReadWish& wish) override;
+  Result<DriverReading> read(const ReadRequest& request) override;
   // Nodes have no events.
   Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) override;
 
  private:
-  const HostFiles host_;
+  const KernelFiles host_;
   std::uint64_t session_ = 0;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

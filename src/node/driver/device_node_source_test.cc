@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/device_node_source.h"
+#include "node/driver/device_node_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "inventory/fallback_source.h"
+#include "base/path.h"
+#include "node/driver/fallback_source.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::SizeIs;
@@ -22,7 +23,7 @@ class DeviceNodes : public testing::Test {
   }
 
   TempDir dir_;
-  DeviceNodeSource source_{HostFiles(dir_.path())};
+  DeviceNodeSource source_{KernelFiles(dir_.path())};
 };
 
 TEST_F(DeviceNodes, AreNoDriverWhereThereAreNone) {
@@ -69,7 +70,7 @@ class LateLibrary final : public GpuSource {
     return *problem_;
   }
   void close() override {}
-  Result<DriverReading> read(const ReadWish&) override {
+  Result<DriverReading> read(const ReadRequest&) override {
     return DriverReading{.kind = DriverKind::kNvml};
   }
   Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds) override {
@@ -128,4 +129,4 @@ TEST_F(DeviceNodes, DoNotGoOnSpeakingWhenALibraryComesThatFails) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

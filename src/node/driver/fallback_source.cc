@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/fallback_source.h"
+#include "node/driver/fallback_source.h"
 
-namespace tranche {
+namespace tranche::node {
 
 Status FallbackSource::open() {
   close();
@@ -34,7 +34,7 @@ void FallbackSource::close() {
   open_ = nullptr;
 }
 
-Result<DriverReading> FallbackSource::read(const ReadWish& wish) {
+Result<DriverReading> FallbackSource::read(const ReadRequest& request) {
   if (open_ == nullptr) return Error{ErrorCode::kUnavailable, "the driver is not open"};
   if (open_ == &fallback_) {
     const Status opened = open_preferred();
@@ -44,7 +44,7 @@ Result<DriverReading> FallbackSource::read(const ReadWish& wish) {
       return opened.error();
     }
   }
-  return open_->read(wish);
+  return open_->read(request);
 }
 
 Result<std::vector<DriverEvent>> FallbackSource::wait(std::chrono::milliseconds at_most) {
@@ -52,4 +52,9 @@ Result<std::vector<DriverEvent>> FallbackSource::wait(std::chrono::milliseconds 
   return open_->wait(at_most);
 }
 
-}  // namespace tranche
+void FallbackSource::stop_waiting() {
+  preferred_.stop_waiting();
+  fallback_.stop_waiting();
+}
+
+}  // namespace tranche::node

@@ -4,9 +4,9 @@
 // nodes; and goes over to the library as soon as it appears, for good.
 #pragma once
 
-#include "inventory/gpu_source.h"
+#include "node/driver/gpu_source.h"
 
-namespace tranche {
+namespace tranche::node {
 
 class FallbackSource final : public GpuSource {
  public:
@@ -16,8 +16,10 @@ class FallbackSource final : public GpuSource {
   // The error is the preferred source's: that is the one to mend.
   Status open() override;
   void close() override;
-  Result<DriverReading> read(const ReadWish& wish) override;
+  std::string still_open() const override { return preferred_.still_open(); }
+  Result<DriverReading> read(const ReadRequest& request) override;
   Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) override;
+  void stop_waiting() override;
 
  private:
   Status open_preferred();
@@ -29,4 +31,4 @@ class FallbackSource final : public GpuSource {
   bool was_preferred_ = false;  // at any time
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

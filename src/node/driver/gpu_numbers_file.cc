@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/gpu_numbers_file.h"
+#include "node/driver/gpu_numbers_file.h"
 
-#include <cstdio>
 #include <utility>
 
-#include "base/errno_error.h"
-#include "base/files.h"
-#include "inventory/gpu_numbers_json.h"
+#include "base/path.h"
+#include "formats/gpu_numbers_json.h"
+#include "os/files.h"
+#include "os/put_aside.h"
 
-namespace tranche {
+namespace tranche::node {
 
 std::string gpu_numbers_path(const std::string& state_dir) {
   return below(state_dir, "gpu-numbers.json");
@@ -37,17 +37,16 @@ std::optional<GpuNumbers> GpuNumbersFile::recall() {
 }
 
 void GpuNumbersFile::set_aside(const Error& why) {
-  const std::string aside = path_ + ".unreadable";
-  may_write_ = std::rename(path_.c_str(), aside.c_str()) == 0;
-  const std::string problem = may_write_ ? "" : errno_error("renaming " + path_).message;
+  const Result<std::string> aside = put_aside(path_);
+  may_write_ = static_cast<bool>(aside);
   log_.error(
       "cannot read the gpu numbers of earlier runs; gpus get the driver's indexes, so an index in "
       "the configuration may mean another gpu than before. Check the configuration, or repair the "
       "file, rename it to gpu-numbers.json and restart",
-      {{"file", may_write_ ? aside : path_}, {"reason", why.message}});
-  if (may_write_) return;
+      {{"file", aside ? *aside : path_}, {"reason", why.message}});
+  if (aside) return;
   log_.error("gpu numbers are not kept over a restart, because the file cannot be renamed",
-             {{"reason", problem}});
+             {{"reason", aside.error().message}});
 }
 
 void GpuNumbersFile::remember(const GpuNumbers& numbers) {
@@ -63,4 +62,4 @@ void GpuNumbersFile::remember(const GpuNumbers& numbers) {
   remembered_ = numbers;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

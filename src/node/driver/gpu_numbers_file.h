@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "base/log.h"
 #include "base/result.h"
-#include "gpu/gpu_numbers.h"
+#include "core/gpu/gpu_numbers.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::node {
 
 std::string gpu_numbers_path(const std::string& state_dir);
 
@@ -41,4 +41,4 @@ class GpuNumbersFile {
   bool may_write_ = true;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/gpu_numbers_file.h"
+#include "node/driver/gpu_numbers_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::HasSubstr;
@@ -58,9 +58,22 @@ TEST_F(NumbersFile, SetsAsideAFileThatItCannotRead) {
   EXPECT_TRUE(path_exists(path_ + ".unreadable"));
 }
 
+TEST_F(NumbersFile, KeepsAFileThatItSetAsideEarlier) {
+  write("the first, perhaps worth repairing");
+  EXPECT_FALSE(GpuNumbersFile(path_, log_).recall());
+  write("the second");
+  EXPECT_FALSE(GpuNumbersFile(path_, log_).recall());
+  EXPECT_EQ(*read_file(path_ + ".unreadable"), "the first, perhaps worth repairing");
+  EXPECT_EQ(*read_file(path_ + ".unreadable.2"), "the second");
+  EXPECT_THAT(said_, HasSubstr(".unreadable.2"));
+}
+
 TEST_F(NumbersFile, LeavesAloneAFileThatItCanNeitherReadNorRename) {
   write("not ours");
   std::filesystem::create_directory(path_ + ".unreadable");
+  for (char next = '2'; next <= '9'; ++next) {
+    std::filesystem::create_directory(path_ + ".unreadable." + next);
+  }
   GpuNumbersFile file(path_, log_);
   EXPECT_FALSE(file.recall());
   file.remember(kOne);
@@ -79,4 +92,4 @@ TEST_F(NumbersFile, SaysOnceThatItCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

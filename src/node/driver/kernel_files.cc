@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/host_files.h"
+#include "node/driver/kernel_files.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 // "gi12" with prefix "gi" is 12.
@@ -83,7 +88,7 @@ KernelGpu parse_gpu_information(std::string_view text) {
   return gpu;
 }
 
-Result<std::string> HostFiles::boot_id() const {
+Result<std::string> KernelFiles::boot_id() const {
   const std::string path = below(root_, "/proc/sys/kernel/random/boot_id");
   const Result<std::string> content = read_file(path);
   if (!content) return content.error();
@@ -92,26 +97,39 @@ Result<std::string> HostFiles::boot_id() const {
   return id;
 }
 
-std::optional<unsigned> HostFiles::numa_node(const PciAddress& address) const {
+std::optional<unsigned> KernelFiles::numa_node(const PciAddress& address) const {
   const auto content =
       read_file(below(root_, "/sys/bus/pci/devices/" + to_string(address) + "/numa_node"));
   // -1 where the kernel has one node only, and in most virtual machines.
   return parse_number<unsigned>(first_line(content));
 }
 
-std::optional<bool> HostFiles::has_pci_device(const PciAddress& address) const {
+std::optional<bool> KernelFiles::has_pci_device(const PciAddress& address) const {
   const std::string devices = below(root_, "/sys/bus/pci/devices");
   const Result<std::vector<std::string>> names = list_directory(devices);
   if (!names || names->empty()) return std::nullopt;
   return std::ranges::find(*names, to_string(address)) != names->end();
 }
 
-MigMinors HostFiles::mig_minors() const {
+// The inode of the link that the kernel makes when it binds and removes when it
+// unbinds; /sys gives no number twice.
+std::optional<std::uint64_t> KernelFiles::driver_binding(const PciAddress& address) const {
+  const std::string link = below(root_, "/sys/bus/pci/devices/" + to_string(address) + "/driver");
+  struct stat info{};
+  std::array<char, 256> target{};
+  const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+  if (size <= 0 || ::lstat(link.c_str(), &info) != 0) return std::nullopt;
+  const std::string_view driver(target.data(), static_cast<std::size_t>(size));
+  if (!driver.ends_with("/nvidia")) return std::nullopt;
+  return info.st_ino;
+}
+
+MigMinors KernelFiles::mig_minors() const {
   const auto content = read_file(below(root_, "/proc/driver/nvidia-caps/mig-minors"));
   return MigMinors::parse(content ? *content : std::string());
 }
 
-std::vector<KernelGpu> HostFiles::kernel_gpus() const {
+std::vector<KernelGpu> KernelFiles::kernel_gpus() const {
   const std::string folder = below(root_, "/proc/driver/nvidia/gpus");
   const Result<std::vector<std::string>> names = list_directory(folder);
   if (!names) return {};
@@ -126,11 +144,11 @@ std::vector<KernelGpu> HostFiles::kernel_gpus() const {
   return gpus;
 }
 
-std::string HostFiles::driver_version() const {
+std::string KernelFiles::driver_version() const {
   return first_line(read_file(below(root_, "/sys/module/nvidia/version")));
 }
 
-std::string HostFiles::gpu_set() const {
+std::string KernelFiles::gpu_set() const {
   for (const char* folder : {"/sys/module/nvidia/drivers/pci:nvidia", "/sys/bus/pci/drivers/nvidia",
                              "/proc/driver/nvidia/gpus"}) {
     const Result<std::vector<std::string>> names = list_directory(below(root_, folder));
@@ -144,12 +162,12 @@ std::string HostFiles::gpu_set() const {
   return {};
 }
 
-std::optional<bool> HostFiles::has_driver_module() const {
+std::optional<bool> KernelFiles::has_driver_module() const {
   if (!path_exists(below(root_, "/sys/module"))) return std::nullopt;
   return path_exists(below(root_, "/sys/module/nvidia"));
 }
 
-std::vector<unsigned> HostFiles::gpu_node_minors() const {
+std::vector<unsigned> KernelFiles::gpu_node_minors() const {
   const Result<std::vector<std::string>> names = list_directory(below(root_, "/dev"));
   if (!names) return {};
   std::vector<unsigned> minors;
@@ -161,7 +179,7 @@ std::vector<unsigned> HostFiles::gpu_node_minors() const {
   return minors;
 }
 
-std::string HostFiles::kernel_log_path() const { return below(root_, "/dev/kmsg"); }
+std::string KernelFiles::kernel_log_path() const { return below(root_, "/dev/kmsg"); }
 
 std::vector<std::string> control_nodes(const std::string& dev_root) {
   std::vector<std::string> present;
@@ -184,4 +202,4 @@ std::vector<unsigned> imex_channels(const std::vector<unsigned>& wanted,
   return present;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -7,6 +7,7 @@
 // Thread-safe: holds a path only.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,9 +16,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gpu/pci_address.h"
+#include "core/gpu/pci_address.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // The minors of the device nodes that open MIG instances, from
 // /proc/driver/nvidia-caps/mig-minors. Keyed by the GPU's own minor.
@@ -49,9 +50,9 @@ struct KernelGpu {
 // Reads the "information" file's text.
 KernelGpu parse_gpu_information(std::string_view text);
 
-class HostFiles {
+class KernelFiles {
  public:
-  explicit HostFiles(std::string root) : root_(std::move(root)) {}
+  explicit KernelFiles(std::string root) : root_(std::move(root)) {}
 
   const std::string& root() const { return root_; }
 
@@ -60,6 +61,9 @@ class HostFiles {
   std::optional<unsigned> numa_node(const PciAddress& address) const;
   // Empty when the kernel's list of PCI devices cannot be read.
   std::optional<bool> has_pci_device(const PciAddress& address) const;
+  // A number for the kernel's binding of NVIDIA's driver to the device: another one
+  // each time that it is bound. Empty where it is not bound, or /sys does not tell.
+  std::optional<std::uint64_t> driver_binding(const PciAddress& address) const;
   MigMinors mig_minors() const;
   std::vector<KernelGpu> kernel_gpus() const;
   // Of the loaded kernel module; empty when it is not loaded or not told.
@@ -86,4 +90,4 @@ std::vector<std::string> control_nodes(const std::string& dev_root);
 std::vector<unsigned> imex_channels(const std::vector<unsigned>& wanted,
                                     const std::vector<std::string>& dev_roots);
 
-}  // namespace tranche
+}  // namespace tranche::node

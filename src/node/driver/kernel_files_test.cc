@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/host_files.h"
+#include "node/driver/kernel_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "base/path.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -21,7 +22,7 @@ constexpr const char* kInformation =
     "Device Minor: \t 3\n"
     "GPU Excluded:\t No\n";
 
-class HostFilesOnATree : public testing::Test {
+class KernelFilesOnATree : public testing::Test {
  protected:
   void put(const std::string& path, const std::string& content) {
     const std::string whole = dir_.path() + path;
@@ -30,7 +31,7 @@ class HostFilesOnATree : public testing::Test {
   }
 
   TempDir dir_;
-  HostFiles host_{dir_.path()};
+  KernelFiles host_{dir_.path()};
 };
 
 TEST(MigMinors, AreReadByGpuMinorAndInstances) {
@@ -60,13 +61,13 @@ TEST(GpuInformation, HasNoUuidBeforeTheFirstUse) {
   EXPECT_EQ(parse_gpu_information("GPU UUID: \t GPU-?\?\?\?\?\?\?\?-?\?\?\?\n").uuid, "");
 }
 
-TEST_F(HostFilesOnATree, ReadTheBootId) {
+TEST_F(KernelFilesOnATree, ReadTheBootId) {
   EXPECT_FALSE(host_.boot_id());
   put("/proc/sys/kernel/random/boot_id", "4a2369af-42fc-448d-a77d-171bf76bb63a\n");
   EXPECT_EQ(*host_.boot_id(), "4a2369af-42fc-448d-a77d-171bf76bb63a");
 }
 
-TEST_F(HostFilesOnATree, TakeNumaNodeMinusOneForUnknown) {
+TEST_F(KernelFilesOnATree, TakeNumaNodeMinusOneForUnknown) {
   put("/sys/bus/pci/devices/0000:07:00.0/numa_node", "3\n");
   put("/sys/bus/pci/devices/0000:08:00.0/numa_node", "-1\n");
   EXPECT_EQ(host_.numa_node({0, 7, 0, 0}), 3U);
@@ -74,14 +75,32 @@ TEST_F(HostFilesOnATree, TakeNumaNodeMinusOneForUnknown) {
   EXPECT_EQ(host_.numa_node({0, 9, 0, 0}), std::nullopt);
 }
 
-TEST_F(HostFilesOnATree, TellAMissingPciDeviceFromAMissingList) {
+TEST_F(KernelFilesOnATree, TellAMissingPciDeviceFromAMissingList) {
   EXPECT_EQ(host_.has_pci_device({0, 7, 0, 0}), std::nullopt);
   put("/sys/bus/pci/devices/0000:07:00.0/numa_node", "0\n");
   EXPECT_EQ(host_.has_pci_device({0, 7, 0, 0}), true);
   EXPECT_EQ(host_.has_pci_device({0, 8, 0, 0}), false);
 }
 
-TEST_F(HostFilesOnATree, FindGpusByTheirNodes) {
+TEST_F(KernelFilesOnATree, TellOneBindingOfTheDriverFromTheNext) {
+  namespace fs = std::filesystem;
+  const PciAddress gpu{0, 7, 0, 0};
+  put("/sys/bus/pci/devices/0000:07:00.0/numa_node", "0\n");
+  EXPECT_EQ(host_.driver_binding(gpu), std::nullopt);
+  const std::string link = host_.root() + "/sys/bus/pci/devices/0000:07:00.0/driver";
+  fs::create_symlink("../../../../bus/pci/drivers/nvidia", link);
+  const auto first = host_.driver_binding(gpu);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(host_.driver_binding(gpu), first);
+  fs::rename(link, link + ".gone");  // so that its inode is not used again
+  fs::create_symlink("../../../../bus/pci/drivers/vfio-pci", link);
+  EXPECT_EQ(host_.driver_binding(gpu), std::nullopt);
+  fs::remove(link);
+  fs::create_symlink("../../../../bus/pci/drivers/nvidia", link);
+  EXPECT_NE(host_.driver_binding(gpu), first);
+}
+
+TEST_F(KernelFilesOnATree, FindGpusByTheirNodes) {
   EXPECT_THAT(host_.gpu_node_minors(), IsEmpty());
   for (const char* name : {"nvidia10", "nvidia2", "nvidiactl", "nvidia-uvm", "null"}) {
     put(std::string("/dev/") + name, "");
@@ -89,7 +108,7 @@ TEST_F(HostFilesOnATree, FindGpusByTheirNodes) {
   EXPECT_THAT(host_.gpu_node_minors(), ElementsAre(2, 10));
 }
 
-TEST_F(HostFilesOnATree, ListTheKernelsGpus) {
+TEST_F(KernelFilesOnATree, ListTheKernelsGpus) {
   put("/proc/driver/nvidia/gpus/0000:07:00.0/information", kInformation);
   put("/proc/driver/nvidia/gpus/0000:0f:00.0/information", "Model: \t\t NVIDIA L4\n");
   EXPECT_THAT(host_.kernel_gpus(),
@@ -97,7 +116,7 @@ TEST_F(HostFilesOnATree, ListTheKernelsGpus) {
                           KernelGpu{"NVIDIA L4", "", PciAddress{0, 15, 0, 0}, std::nullopt}));
 }
 
-TEST_F(HostFilesOnATree, TellWhichGpusTheDriverWasGiven) {
+TEST_F(KernelFilesOnATree, TellWhichGpusTheDriverWasGiven) {
   EXPECT_EQ(host_.gpu_set(), "");
   for (const char* name : {"0000:0f:00.0", "0000:07:00.0", "bind"}) {
     put(std::string("/sys/module/nvidia/drivers/pci:nvidia/") + name, "");
@@ -105,7 +124,7 @@ TEST_F(HostFilesOnATree, TellWhichGpusTheDriverWasGiven) {
   EXPECT_EQ(host_.gpu_set(), "0000:07:00.0 0000:0f:00.0");
 }
 
-TEST_F(HostFilesOnATree, SayWhichControlNodesAndChannelsAreThere) {
+TEST_F(KernelFilesOnATree, SayWhichControlNodesAndChannelsAreThere) {
   put("/dev/nvidiactl", "");
   put("/dev/nvidia-modeset", "");
   put("/dev/nvidia-caps-imex-channels/channel0", "");
@@ -115,4 +134,4 @@ TEST_F(HostFilesOnATree, SayWhichControlNodesAndChannelsAreThere) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

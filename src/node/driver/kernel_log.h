@@ -5,29 +5,16 @@
 // that carries no number at all.
 #pragma once
 
-#include <optional>
+#include <map>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
-#include "gpu/pci_address.h"
+#include "formats/kernel_record.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
-
-struct KernelXid {
-  PciAddress pci;
-  unsigned xid = 0;
-  std::string text;  // what the driver says of it
-
-  bool operator==(const KernelXid&) const = default;
-};
-
-// Reads one record of /dev/kmsg ("6,1234,5678,-;NVRM: Xid (PCI:0000:05:00): 79,
-// …"). Empty when it tells of no GPU error, or was not written by the kernel:
-// any program may write lines of its own.
-std::optional<KernelXid> parse_kernel_record(std::string_view record);
+namespace tranche::node {
 
 // Follows the log from the moment it is opened. What is older is left alone:
 // it cannot be told from a fault that has been mended since.
@@ -43,7 +30,8 @@ class KernelLog {
   explicit KernelLog(UniqueFd fd) : fd_(std::move(fd)) {}
 
   UniqueFd fd_;
-  std::string unfinished_;  // a record that has not been written whole yet
+  std::string unfinished_;                   // a record that has not been written whole yet
+  std::map<PciAddress, std::string> uuids_;  // of the GPUs that the log has named
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

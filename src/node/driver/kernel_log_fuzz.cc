@@ -3,12 +3,12 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "host/kernel_log.h"
+#include "formats/kernel_record.h"
 
 // Whatever is in the log, what is made of it names a number and a place.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto xid = tranche::parse_kernel_record(text);
+  const auto xid = tranche::node::parse_kernel_record(text);
   if (xid && (xid->pci.bus > 0xFF || xid->text.size() > size)) std::abort();
   return 0;
 }

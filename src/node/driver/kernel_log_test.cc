@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/kernel_log.h"
+#include "node/driver/kernel_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "base/testing/temp_dir.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -63,6 +63,20 @@ TEST(KernelLog, FollowsTheLogFromWhereItWasOpened) {
               ElementsAre(KernelXid{PciAddress{0, 7, 0, 0}, 120, "unfinished before"}));
 }
 
+TEST(KernelLog, KnowsWhichGpuTheLogHasNamedAtAnAddress) {
+  const TempDir dir;
+  std::ofstream file(dir.path("kmsg"), std::ios::app);
+  auto log = KernelLog::open(dir.path("kmsg"));
+  ASSERT_TRUE(log);
+  file << "4,1,1,-;NVRM: Xid (PCI:0000:91:00): 31, x\n"
+       << "4,2,2,-;NVRM: GPU at PCI:0000:91:00: GPU-1f8c\n"
+       << "14,3,3,-;NVRM: GPU at PCI:0000:91:00: GPU-forged\n"
+       << "4,4,4,-;NVRM: Xid (PCI:0000:91:00): 79, x\n"
+       << std::flush;
+  EXPECT_THAT(log->drain(), ElementsAre(KernelXid{PciAddress{0, 0x91, 0, 0}, 31, "x", ""},
+                                        KernelXid{PciAddress{0, 0x91, 0, 0}, 79, "x", "GPU-1f8c"}));
+}
+
 TEST(KernelLog, SaysWhyItCannotBeRead) {
   const auto log = KernelLog::open("/nowhere/kmsg");
   ASSERT_FALSE(log);
@@ -70,4 +84,4 @@ TEST(KernelLog, SaysWhyItCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/scanner.h"
+#include "node/driver/scanner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "inventory/changes.h"
-#include "inventory/fault_memory.h"
-#include "inventory/numbering.h"
-#include "inventory/pci_slots.h"
+#include "core/health/changes.h"
+#include "core/health/numbering.h"
+#include "core/health/pci_slots.h"
+#include "node/driver/release_file.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -31,26 +32,21 @@ constexpr unsigned kLooksBetweenEnergy = 12;
 // from both would count them twice.
 bool only_the_kernel_tells(unsigned xid) { return xid == 79 || xid == 119 || xid == 120; }
 
-std::string released_names(const std::vector<GpuUuid>& gpus) {
-  std::vector<std::string> names;
-  for (const GpuUuid& gpu : gpus) names.push_back(gpu.text);
-  return names.empty() ? "all gpus" : join(names, ",");
-}
-
 }  // namespace
 
-Scanner::Scanner(GpuSource& source, HostFiles host, std::string memory_file, Log& log,
+Scanner::Scanner(GpuSource& source, KernelFiles host, std::string memory_file, Log& log,
                  OnInventory on_inventory)
     : source_(source),
       host_(std::move(host)),
-      memory_file_(std::move(memory_file)),
       log_(log),
       on_inventory_(std::move(on_inventory)),
-      numbers_file_(gpu_numbers_path(parent_of(memory_file_)), log) {}
+      numbers_file_(gpu_numbers_path(parent_of(memory_file)), log),
+      release_file_(release_path(parent_of(memory_file))),
+      memory_(std::move(memory_file), log) {}
 
 Status Scanner::begin(const HealthOptions& options) {
   options_ = options;
-  recall();
+  if (std::optional<NodeState> recalled = memory_.recall()) state_ = *std::move(recalled);
   recall_numbers();
   Result<KernelLog> kernel_log = KernelLog::open(host_.kernel_log_path());
   if (kernel_log) {
@@ -59,18 +55,23 @@ Status Scanner::begin(const HealthOptions& options) {
     log_.info("the kernel log cannot be followed; XIDs 79, 119 and 120 may go unseen",
               {{"reason", kernel_log.error().message}});
   }
-  return scan_once();
+  if (!recall_release()) return scan_once();
+  publish();
+  return Done{};
 }
 
 void Scanner::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     take_requests();
     if (state_.driver_released) {
+      carried_out();
       wait_for_request(stop, kSlice);
       if (fold_kernel_log()) publish();
       continue;
     }
-    if (const Status scanned = scan_once()) {
+    const Status scanned = scan_once();
+    carried_out();
+    if (scanned) {
       trouble_pause_ = {};
       watch(stop, options_.interval);
     } else {
@@ -87,10 +88,11 @@ Status Scanner::scan_once() {
     drop_driver(opened.error());
     return opened;
   }
-  ReadWish wish = wish_for(state_);
-  // What a counter that falls is compared with, should a fault come.
-  wish.energy = wish.energy || looks_++ % kLooksBetweenEnergy == 0;
-  const Result<DriverReading> reading = source_.read(wish);
+  ReadRequest request = wish_for(state_);
+  // What a counter that falls is compared with, should a fault come: also one that takes
+  // the card off the bus. A reset may be made between two sessions.
+  request.energy = request.energy || !has_read_ || looks_++ % kLooksBetweenEnergy == 0;
+  const Result<DriverReading> reading = source_.read(request);
   if (!reading) {
     drop_driver(reading.error());
     return reading.error();
@@ -119,46 +121,10 @@ void Scanner::set_options(const HealthOptions& options) {
   requested_.notify_all();
 }
 
-void Scanner::release(std::vector<GpuUuid> gpus) {
-  const std::lock_guard lock(mutex_);
-  requests_.release = std::move(gpus);
-  requests_.resume = false;
-  requested_.notify_all();
-}
-
-void Scanner::resume() {
-  const std::lock_guard lock(mutex_);
-  requests_.resume = true;
-  requests_.release.reset();
-  requested_.notify_all();
-}
-
 void Scanner::forget_numbers(std::set<unsigned> numbers) {
   const std::lock_guard lock(mutex_);
   requests_.forget.merge(std::move(numbers));
   requested_.notify_all();
-}
-
-void Scanner::recall() {
-  const Result<std::string> text = read_file(memory_file_);
-  if (!text) {
-    if (text.error().code != ErrorCode::kNotFound) {
-      log_.warning("earlier faults cannot be read", {{"reason", text.error().message}});
-    }
-    return;
-  }
-  Result<NodeState> recalled = parse_fault_memory(*text);
-  if (!recalled) {
-    log_.error("earlier faults cannot be understood and are left out",
-               {{"file", memory_file_}, {"reason", recalled.error().message}});
-    return;
-  }
-  state_ = *std::move(recalled);
-  remembered_ = *text;
-  for (const Fault& fault : state_.faults) {
-    log_.warning("fault remembered from before the start",
-                 {{"gpu", fault.gpu.text}, {"reason", fault.text}});
-  }
 }
 
 // Before the first start with numbers, a GPU that is missing now is known only by
@@ -178,36 +144,23 @@ void Scanner::tell_numbers(const GpuNumbers& before) {
   }
 }
 
-void Scanner::remember() {
-  numbers_file_.remember(state_.inventory.numbers);
-  const std::string text = to_fault_memory(state_);
-  if (text == remembered_) return;
-  if (remembered_.empty() && state_.faults.empty()) return;  // nothing to remember yet
-  if (Status written = write_atomically(memory_file_, text, 0600); !written) {
-    if (said_.changed("memory", written.error().message)) {
-      log_.error("faults cannot be written down; a restart would forget them",
-                 {{"reason", written.error().message}});
-    }
-    return;
-  }
-  said_.forget("memory");
-  remembered_ = text;
-}
-
 void Scanner::take_requests() {
   Requests requests;
   {
     const std::lock_guard lock(mutex_);
     std::swap(requests, requests_);
+    taken_ = asked_;
   }
   if (requests.options) options_ = *requests.options;
   if (requests.release) {
+    keep_release(*requests.release);  // first: an agent that ends now must not open it again
     state_ = with_release(std::move(state_), *requests.release, follows_kernel_log());
+    state_.inventory.still_open = "the agent is closing it";
     publish();  // first: nobody is to be given a GPU that is about to be reset
     source_.close();
     is_open_ = false;
     was_blind_ = true;
-    log_.info("driver let go of on request", {{"for", released_names(*requests.release)}});
+    has_read_ = false;
     said_.forget("driver");
   }
   if (!requests.forget.empty()) {
@@ -217,10 +170,11 @@ void Scanner::take_requests() {
     if (state_.driver_released) publish();  // else with the look that follows
   }
   if (requests.resume) {
+    end_release();
     state_ = with_resume(std::move(state_));
     source_.close();
     is_open_ = false;
-    log_.info("driver taken up again");
+    log_.info("driver reopened by resume");
   }
 }
 
@@ -244,6 +198,9 @@ Status Scanner::ensure_open() {
   }
   if (is_open_) return Done{};
   was_blind_ = true;
+  has_read_ = false;
+  // What came before the session, to tell it from what comes in it.
+  if (kernel_log_) std::ranges::move(kernel_log_->drain(), std::back_inserter(held_lines_));
   gpu_set_ = std::move(gpu_set);
   Status opened = source_.open();
   is_open_ = static_cast<bool>(opened);
@@ -251,6 +208,12 @@ Status Scanner::ensure_open() {
 }
 
 void Scanner::drop_driver(const Error& error) {
+  // The cards that the last reading named are those that these errors are of: one
+  // that is swapped while the driver is away has its own later.
+  if (std::exchange(has_read_, false)) {
+    was_blind_ = true;
+    fold_kernel_log();
+  }
   source_.close();
   is_open_ = false;
   if (said_.changed("driver", error.message)) {
@@ -283,12 +246,30 @@ void Scanner::refresh_session() {
 }
 
 void Scanner::publish() {
-  remember();
+  numbers_file_.remember(state_.inventory.numbers);
+  memory_.remember(state_);
   Inventory inventory = present(state_);
-  for (const InventoryChange& change : changes_between(shown_, inventory)) {
-    const Log::Fields fields{
-        {"device", change.device}, {"index", change.index}, {"detail", change.detail}};
-    change.is_bad ? log_.warning(change.what, fields) : log_.info(change.what, fields);
+  for (const InventoryChange& change : changes_between(shown_, inventory, state_.ended)) {
+    const std::string pci = change.pci.empty() ? "not known" : change.pci;
+    if (!change.cleared_by.empty()) {
+      log_.warning(change.what, {{"device", change.device},
+                                 {"index", change.index},
+                                 {"pci", pci},
+                                 {"detail", change.detail},
+                                 {"cleared-by", change.cleared_by}});
+    } else if (!change.because.empty()) {
+      log_.info(change.what, {{"device", change.device},
+                              {"index", change.index},
+                              {"pci", pci},
+                              {"detail", change.detail},
+                              {"because", change.because}});
+    } else {
+      const Log::Fields fields{{"device", change.device},
+                               {"index", change.index},
+                               {"pci", pci},
+                               {"detail", change.detail}};
+      change.is_bad ? log_.warning(change.what, fields) : log_.info(change.what, fields);
+    }
   }
   shown_ = inventory;
   on_inventory_(inventory);
@@ -299,7 +280,8 @@ Surroundings Scanner::surroundings() const {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return {.boot_id = boot_id ? *boot_id : std::string(),
           .now = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-          .has_pci_device = [this](const PciAddress& pci) { return host_.has_pci_device(pci); }};
+          .has_pci_device = [this](const PciAddress& pci) { return host_.has_pci_device(pci); },
+          .driver_binding = [this](const PciAddress& pci) { return host_.driver_binding(pci); }};
 }
 
 void Scanner::watch(const std::stop_token& stop, milliseconds period) {
@@ -353,7 +335,7 @@ bool Scanner::fold_kernel_log() {
 bool Scanner::fold(const KernelXid& line) {
   const bool ours =
       was_blind_ || state_.seen_by == DriverKind::kDeviceNodes || only_the_kernel_tells(line.xid);
-  const Gpu* gpu = gpu_at(state_, line.pci);
+  const Gpu* gpu = gpu_of(state_, line);
   if (!ours || gpu == nullptr) return false;
   // What a reset puts into the log is no news of the GPU after it.
   if (state_.released.contains(gpu->uuid)) return false;
@@ -363,30 +345,32 @@ bool Scanner::fold(const KernelXid& line) {
 
 // Returns the lines about GPUs that are new in this reading. Those of the others
 // come before it, so that the reading can clear them.
-std::vector<KernelXid> Scanner::fold_kernel_log_before(const DriverReading& reading) {
+std::vector<KernelXid> Scanner::fold_lines_before(const DriverReading& reading) {
   std::vector<KernelXid> of_new_gpus;
-  if (!kernel_log_) return of_new_gpus;
-  for (const KernelXid& line : kernel_log_->drain()) {
-    const Gpu* known = gpu_at(state_, line.pci);
-    const bool is_new = std::ranges::any_of(reading.gpus, [&](const GpuReading& one) {
-      return one.gpu && one.gpu->pci == line.pci &&
-             (known == nullptr || known->uuid != one.gpu->uuid);
-    });
-    is_new ? of_new_gpus.push_back(line) : static_cast<void>(fold(line));
+  for (const KernelXid& line : std::exchange(held_lines_, {})) {
+    is_of_new_gpu(state_, reading, line) ? of_new_gpus.push_back(line)
+                                         : static_cast<void>(fold(line));
   }
   return of_new_gpus;
 }
 
 void Scanner::fold_reading(const DriverReading& reading) {
-  std::vector<KernelXid> of_new_gpus;
-  if (was_blind_) of_new_gpus = fold_kernel_log_before(reading);
+  const std::vector<KernelXid> of_new_gpus = fold_lines_before(reading);
   for (const Replacement& replaced : replaced_gpus(state_, reading)) {
+    // Where the slot has a number, tell_numbers() says so.
+    const bool is_numbered = std::ranges::any_of(state_.inventory.numbers, [&](const auto& slot) {
+      return slot.second.pci == replaced.pci;
+    });
+    if (is_numbered && reading.kind == DriverKind::kNvml) continue;
     log_.warning(
         "another card is in its slot; the old gpu is no longer listed",
         {{"gpu", replaced.gpu.text}, {"now", replaced.by.text}, {"pci", to_string(replaced.pci)}});
   }
   state_ = with_reading(std::move(state_), reading, surroundings());
   for (const KernelXid& line : of_new_gpus) fold(line);
+  has_read_ = true;
+  // What came since the session began may be younger than the reading.
+  if (was_blind_) fold_kernel_log();
   was_blind_ = false;
 }
 
@@ -397,7 +381,9 @@ void Scanner::fold(const DriverEvent& event, std::string_view told_by) {
                {"gpu", event.gpu ? event.gpu->text : std::string("unknown")},
                {"from", std::string(told_by)}});
   }
-  state_ = with_event(std::move(state_), event, options_.xids, surroundings());
+  Surroundings around = surroundings();
+  around.order_unknown = !has_read_;
+  state_ = with_event(std::move(state_), event, options_.xids, around);
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

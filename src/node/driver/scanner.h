@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -15,15 +16,17 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
-#include "host/host_files.h"
-#include "host/kernel_log.h"
-#include "inventory/gpu_numbers_file.h"
-#include "inventory/gpu_source.h"
-#include "inventory/health_options.h"
-#include "inventory/node_state.h"
+#include "core/health/node_state.h"
+#include "core/health/release.h"
+#include "core/settings/health_options.h"
+#include "node/driver/fault_memory_file.h"
+#include "node/driver/gpu_numbers_file.h"
+#include "node/driver/gpu_source.h"
+#include "node/driver/kernel_files.h"
+#include "node/driver/kernel_log.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::node {
 
 class Scanner {
  public:
@@ -32,7 +35,7 @@ class Scanner {
   // `memory_file` holds the faults that outlive us; the file of the GPU numbers is
   // beside it. All references must outlive the scanner. `on_inventory` is called on
   // the scanning thread.
-  Scanner(GpuSource& source, HostFiles host, std::string memory_file, Log& log,
+  Scanner(GpuSource& source, KernelFiles host, std::string memory_file, Log& log,
           OnInventory on_inventory);
 
   // Recalls faults and looks for the first time; an error is why the driver
@@ -45,12 +48,21 @@ class Scanner {
   // One look: opens the driver where it is not, reads, folds, hands on.
   Status scan_once();
 
-  // From any thread; taken up within half a second.
+  // From any thread; carried out within half a second unless a driver call hangs.
   void set_options(const HealthOptions& options);
-  // Lets go of the driver, for the sake of these GPUs or of all where none is
-  // named, until it is to be taken up again.
-  void release(std::vector<GpuUuid> gpus);
-  void resume();
+  // Closes the driver, for the sake of these GPUs or of all where none is named, until
+  // resume(); also over a restart. Both give a number for wait_for().
+  std::uint64_t release(std::vector<GpuUuid> gpus);
+  std::uint64_t resume();
+  // Whether a release is in force or asked for.
+  bool is_released() const;
+  // Until the request is carried out: the driver is closed, or was read again. Empty: it
+  // is; else what it waits for after so long.
+  std::string wait_for(std::uint64_t request, std::chrono::milliseconds at_most);
+  // Ends every wait_for(), for good.
+  void end_waits();
+  // Why a release would not outlive this process; empty: it does.
+  std::string release_not_kept() const;
   // Unbinds these GPU numbers; the next look binds them by the driver's index.
   void forget_numbers(std::set<unsigned> numbers);
 
@@ -67,9 +79,12 @@ class Scanner {
     bool any() const { return options || release || resume || !forget.empty(); }
   };
 
-  void recall();
   void recall_numbers();
-  void remember();
+  bool recall_release();
+  ReleaseMemory unknown_release(const Error& why);
+  void keep_release(const std::vector<GpuUuid>& gpus);
+  void end_release();
+  void carried_out();
   void tell_numbers(const GpuNumbers& before);
   void take_requests();
   bool has_requests();
@@ -84,13 +99,12 @@ class Scanner {
   bool fold_driver_events(std::chrono::milliseconds at_most, const std::stop_token& stop);
   bool fold_kernel_log();
   bool fold(const KernelXid& line);
-  std::vector<KernelXid> fold_kernel_log_before(const DriverReading& reading);
+  std::vector<KernelXid> fold_lines_before(const DriverReading& reading);
   void fold_reading(const DriverReading& reading);
   void fold(const DriverEvent& event, std::string_view told_by);
 
   GpuSource& source_;
-  const HostFiles host_;
-  const std::string memory_file_;
+  const KernelFiles host_;
   Log& log_;
   const OnInventory on_inventory_;
 
@@ -98,9 +112,12 @@ class Scanner {
   NodeState state_;
   HealthOptions options_;
   Inventory shown_;
-  std::string remembered_;
   GpuNumbersFile numbers_file_;
+  const std::string release_file_;
+  FaultMemoryFile memory_;
   std::optional<KernelLog> kernel_log_;
+  std::optional<ReleaseMemory> release_;
+  std::uint64_t taken_ = 0;  // the last request that take_requests() has seen
   OnChange said_;
   bool is_open_ = false;
   std::string gpu_set_;  // the kernel's, when the driver was opened
@@ -109,14 +126,23 @@ class Scanner {
   // Events may have been missed since the last reading: then the kernel's log
   // is believed on everything.
   bool was_blind_ = true;
+  bool has_read_ = false;              // in the session that is open
+  std::vector<KernelXid> held_lines_;  // from before it
   std::chrono::milliseconds trouble_pause_{};
   std::chrono::steady_clock::time_point next_fresh_session_;
   std::chrono::milliseconds fresh_session_pause_{};
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any requested_;
+  std::condition_variable done_;
   // Guarded by mutex_.
   Requests requests_;
+  std::uint64_t asked_ = 0;
+  std::uint64_t done_until_ = 0;
+  bool is_released_ = false;
+  bool are_waits_over_ = false;
+  std::string still_open_;  // while released
+  std::string not_kept_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/scanner.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,136 +6,17 @@
 #include <fstream>
 #include <thread>
 
-#include "base/latest.h"
-#include "base/testing/temp_dir.h"
-#include "gpu/testing/literals.h"
+#include "node/driver/testing/scanner_on_a_script.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
-using std::chrono::milliseconds;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
-
-// A driver of which a test says what it has and what happens to it.
-class ScriptedSource final : public GpuSource {
- public:
-  Status open() override {
-    const std::lock_guard lock(mutex_);
-    ++opens_;
-    if (!trouble_.empty()) return Error{ErrorCode::kUnavailable, trouble_};
-    open_ = true;
-    return Done{};
-  }
-  void close() override {
-    const std::lock_guard lock(mutex_);
-    open_ = false;
-    raised_.notify_all();
-  }
-  Result<DriverReading> read(const ReadWish&) override {
-    const std::lock_guard lock(mutex_);
-    if (!trouble_.empty()) return Error{ErrorCode::kUnavailable, trouble_};
-    return DriverReading{
-        .kind = DriverKind::kNvml, .driver_version = "580", .session = opens_, .gpus = gpus_};
-  }
-  Result<std::vector<DriverEvent>> wait(milliseconds at_most) override {
-    std::unique_lock lock(mutex_);
-    raised_.wait_for(lock, at_most, [&] { return !events_.empty(); });
-    return std::exchange(events_, {});
-  }
-
-  void has(std::vector<GpuReading> gpus) {
-    const std::lock_guard lock(mutex_);
-    gpus_ = std::move(gpus);
-  }
-  void has_gpus(unsigned count) {
-    std::vector<GpuReading> gpus;
-    for (unsigned i = 0; i < count; ++i) gpus.push_back({.index = i, .gpu = a_gpu(i)});
-    has(std::move(gpus));
-  }
-  void is_in_trouble(std::string trouble) {
-    const std::lock_guard lock(mutex_);
-    trouble_ = std::move(trouble);
-  }
-  void raise(const DriverEvent& event) {
-    const std::lock_guard lock(mutex_);
-    events_.push_back(event);
-    raised_.notify_all();
-  }
-  void until_closed() {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(raised_.wait_for(lock, std::chrono::seconds(30), [&] { return !open_; }));
-  }
-  bool is_open() {
-    const std::lock_guard lock(mutex_);
-    return open_;
-  }
-  unsigned opens() {
-    const std::lock_guard lock(mutex_);
-    return opens_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable raised_;
-  std::vector<GpuReading> gpus_;
-  std::vector<DriverEvent> events_;
-  std::string trouble_;
-  bool open_ = false;
-  unsigned opens_ = 0;
-};
-
-std::vector<std::string> unhealthy(const Inventory& inventory) {
-  std::vector<std::string> uuids;
-  for (const Gpu& gpu : inventory.gpus) {
-    if (!gpu.health.ok()) uuids.push_back(gpu.uuid.text);
-  }
-  return uuids;
-}
-
-class ScannerOnAScript : public testing::Test {
- protected:
-  ScannerOnAScript() {
-    std::filesystem::create_directories(dir_.path("dev"));
-    std::ofstream(dir_.path("dev/kmsg")) << "";
-    std::filesystem::create_directories(dir_.path("proc/sys/kernel/random"));
-    std::ofstream(dir_.path("proc/sys/kernel/random/boot_id")) << "boot-1\n";
-    options_.interval = milliseconds(5);
-  }
-
-  std::unique_ptr<Scanner> a_scanner() {
-    return std::make_unique<Scanner>(source_, HostFiles(dir_.path()), dir_.path("faults.json"),
-                                     log_, [this](const Inventory& i) { shown_.publish(i); });
-  }
-
-  // Runs the scanner until its inventory is as wished.
-  template <typename Wish>
-  void until(Wish wish) {
-    std::uint64_t seen = 0;
-    while (true) {
-      const auto latest = shown_.wait_newer(seen, std::chrono::seconds(30));
-      if (wish(*latest.value)) return;
-      ASSERT_NE(latest.version, seen) << "no news for too long";
-      seen = latest.version;
-    }
-  }
-  void until_unhealthy(const std::vector<std::string>& uuids) {
-    until([&](const Inventory& inventory) { return unhealthy(inventory) == uuids; });
-  }
-
-  TempDir dir_;
-  ScriptedSource source_;
-  Latest<Inventory> shown_;
-  HealthOptions options_;
-  std::mutex lines_mutex_;
-  std::vector<std::string> lines_;
-  Log log_{[this](std::string_view line) {
-    const std::lock_guard lock(lines_mutex_);
-    lines_.emplace_back(line);
-  }};
-};
 
 TEST_F(ScannerOnAScript, ShowsWhatTheDriverHas) {
   source_.has_gpus(2);
@@ -239,8 +118,11 @@ TEST_F(ScannerOnAScript, ForgetsAReplacedGpuThatItRemembersFromBeforeTheStart) {
   ASSERT_THAT(shown_.get().value->gpus, SizeIs(2));
   EXPECT_EQ(shown_.get().value->gpus[1].uuid, GpuUuid("GPU-new"));
   EXPECT_THAT(unhealthy(*shown_.get().value), IsEmpty());
-  EXPECT_THAT(lines_, testing::Contains(testing::AllOf(HasSubstr("another card is in its slot"),
-                                                       HasSubstr("GPU-1"), HasSubstr("GPU-new"))));
+  // Once.
+  EXPECT_THAT(lines_,
+              testing::Contains(testing::AllOf(HasSubstr("is in the slot"), HasSubstr("was GPU-1"),
+                                               HasSubstr("GPU-new"))));
+  EXPECT_THAT(lines_, testing::Not(testing::Contains(HasSubstr("another card is in its slot"))));
 }
 
 TEST_F(ScannerOnAScript, GivesXidsOfANewCardToTheNewCard) {
@@ -260,6 +142,28 @@ TEST_F(ScannerOnAScript, GivesXidsOfANewCardToTheNewCard) {
   EXPECT_THAT(unhealthy(*shown_.get().value), ElementsAre("GPU-new"));
 }
 
+TEST_F(ScannerOnAScript, LeavesXidsOfTheOldCardToTheOldCard) {
+  source_.has_gpus(2);
+  const auto scanner = a_scanner();
+  ASSERT_TRUE(scanner->begin(options_));
+  // Seen when the driver goes away; and one that the log says whose it is.
+  std::ofstream log(dir_.path("dev/kmsg"), std::ios::app);
+  log << "4,1,1,-;NVRM: Xid (PCI:0000:11:00): 79, GPU has fallen off the bus.\n" << std::flush;
+  source_.is_in_trouble("Driver Not Loaded");
+  EXPECT_FALSE(scanner->scan_once());
+  log << "4,2,2,-;NVRM: GPU at PCI:0000:11:00: GPU-1\n"
+      << "4,3,3,-;NVRM: Xid (PCI:0000:11:00): 119, Timeout\n"
+      << std::flush;
+  Gpu card = a_gpu(1);
+  card.uuid = GpuUuid("GPU-new");
+  source_.has({{.index = 0, .gpu = a_gpu(0)}, {.index = 1, .gpu = card}});
+  source_.is_in_trouble("");
+  ASSERT_TRUE(scanner->scan_once());
+  EXPECT_EQ(shown_.get().value->gpus.at(1).uuid, GpuUuid("GPU-new"));
+  EXPECT_THAT(unhealthy(*shown_.get().value), IsEmpty());
+  EXPECT_THAT(lines_, testing::Contains(HasSubstr("xid=119 gpu=GPU-1")));
+}
+
 TEST_F(ScannerOnAScript, GoesOnWhereItsMemoryIsUnreadable) {
   std::ofstream(dir_.path("faults.json")) << "{ not json";
   source_.has_gpus(1);
@@ -270,7 +174,7 @@ TEST_F(ScannerOnAScript, GoesOnWhereItsMemoryIsUnreadable) {
 
 TEST_F(ScannerOnAScript, GoesOnWhereItsMemoryCannotBeWritten) {
   source_.has_gpus(1);
-  Scanner scanner(source_, HostFiles(dir_.path()), dir_.path("nowhere/faults.json"), log_,
+  Scanner scanner(source_, KernelFiles(dir_.path()), dir_.path("nowhere/faults.json"), log_,
                   [this](const Inventory& i) { shown_.publish(i); });
   ASSERT_TRUE(scanner.begin(options_));
   source_.has({{.index = 0, .failure = GpuFailure{FailureKind::kLost, "lost"}}});
@@ -347,89 +251,57 @@ TEST_F(ScannerOnAScript, CallsNobodyHealthyWhomNobodyWatches) {
   until_unhealthy({});
 }
 
-// The GPUs of these slots, as a driver counts them.
-std::vector<GpuReading> counted(const std::vector<unsigned>& slots) {
-  std::vector<GpuReading> gpus;
-  for (const unsigned slot : slots) {
-    Gpu gpu = a_gpu(slot);
-    gpu.index = static_cast<unsigned>(gpus.size());
-    gpus.push_back({.index = gpu.index, .gpu = std::move(gpu)});
-  }
-  return gpus;
-}
-
-class ScannersNumbers : public ScannerOnAScript {
- protected:
-  std::vector<std::string> numbered() {
-    std::vector<std::string> gpus;
-    for (const Gpu& gpu : shown_.get().value->gpus) {
-      gpus.push_back(std::to_string(gpu.index) + "=" + gpu.uuid.text);
-    }
-    return gpus;
-  }
-  bool has_said(const std::string& text) {
-    const std::lock_guard lock(lines_mutex_);
-    return std::ranges::any_of(
-        lines_, [&](const std::string& line) { return line.find(text) != std::string::npos; });
-  }
-};
-
-TEST_F(ScannersNumbers, StayTheSameOverARestart) {
-  source_.has(counted({0, 1, 2, 3}));
-  ASSERT_TRUE(a_scanner()->begin(options_));
-  source_.has(counted({0, 2, 3}));
-  ASSERT_TRUE(a_scanner()->begin(options_));
-  EXPECT_THAT(numbered(), ElementsAre("0=GPU-0", "2=GPU-2", "3=GPU-3"));
-}
-
-// As after an update from a version that did not keep numbers.
-TEST_F(ScannersNumbers, AreTakenFromRememberedFaultsWhereThereIsNoFile) {
-  source_.has(counted({0, 1, 2, 3}));
-  {
-    const auto scanner = a_scanner();
-    ASSERT_TRUE(scanner->begin(options_));
-    source_.has(counted({0, 2, 3}));
-    ASSERT_TRUE(scanner->scan_once());
-  }
-  ASSERT_TRUE(std::filesystem::remove(dir_.path("gpu-numbers.json")));
-  ASSERT_TRUE(a_scanner()->begin(options_));
-  EXPECT_THAT(numbered(), ElementsAre("0=GPU-0", "1=GPU-1", "2=GPU-2", "3=GPU-3"));
-}
-
-TEST_F(ScannersNumbers, StartFromTheDriversWhereTheFileCannotBeRead) {
-  std::ofstream(dir_.path("gpu-numbers.json")) << "{";
-  source_.has(counted({2, 3}));
-  ASSERT_TRUE(a_scanner()->begin(options_));
-  EXPECT_THAT(numbered(), ElementsAre("0=GPU-2", "1=GPU-3"));
-  EXPECT_TRUE(has_said("cannot read the gpu numbers"));
-  EXPECT_TRUE(std::filesystem::exists(dir_.path("gpu-numbers.json.unreadable")));
-}
-
-TEST_F(ScannersNumbers, AreWarnedOfWhenAnotherGpuIsInTheSlot) {
-  source_.has(counted({0, 1}));
+TEST_F(ScannerOnAScript, SaysWhenTheDriverIsClosedAndWhenItIsReadAgain) {
+  source_.has_gpus(2);
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));
-  std::vector<GpuReading> swapped = counted({0, 1});
-  swapped[1].gpu->uuid = GpuUuid("GPU-new");
-  source_.has(std::move(swapped));
-  ASSERT_TRUE(scanner->scan_once());
-  EXPECT_TRUE(has_said("another gpu is in the slot; it takes the slot's number"));
-  EXPECT_EQ(shown_.get().value->numbers.at(1).uuid, GpuUuid("GPU-new"));
-}
-
-TEST_F(ScannersNumbers, AreForgottenOnRequestAndBoundByTheNextLook) {
-  source_.has(counted({0, 1, 2}));
-  const auto scanner = a_scanner();
-  ASSERT_TRUE(scanner->begin(options_));
-  source_.has(counted({0, 2}));
+  EXPECT_FALSE(scanner->is_released());
   std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
-  until_unhealthy({"GPU-1"});
-  EXPECT_THAT(numbered(), ElementsAre("0=GPU-0", "1=GPU-1", "2=GPU-2"));
-  scanner->forget_numbers({1, 2});
-  until([&](const Inventory& inventory) {
-    return inventory.gpus.size() == 3 && inventory.gpus[1].uuid == GpuUuid("GPU-2");
-  });
+  EXPECT_EQ(scanner->wait_for(scanner->release({}), kLong), "");
+  EXPECT_FALSE(source_.is_open());
+  EXPECT_TRUE(scanner->is_released());
+  EXPECT_EQ(scanner->wait_for(scanner->resume(), kLong), "");
+  EXPECT_TRUE(source_.is_open());
+  EXPECT_THAT(unhealthy(*shown_.get().value), IsEmpty());
+  EXPECT_FALSE(scanner->is_released());
+}
+
+TEST_F(ScannerOnAScript, SaysWhatKeepsTheDriverOpen) {
+  source_.has_gpus(1);
+  source_.holds_on("nvmlDeviceGetName");
+  const auto scanner = a_scanner();
+  ASSERT_TRUE(scanner->begin(options_));
+  const std::uint64_t request = scanner->release({});
+  // Nobody has taken it yet.
+  EXPECT_THAT(scanner->wait_for(request, std::chrono::milliseconds(0)),
+              HasSubstr("has not returned"));
+  std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
+  source_.until_closed();
+  until_unhealthy({"GPU-0"});
+  std::string problem;
+  while (problem != "nvmlDeviceGetName")
+    problem = scanner->wait_for(request, std::chrono::milliseconds(1));
+  EXPECT_EQ(shown_.get().value->still_open, "nvmlDeviceGetName");
+  const auto says_closed = [&] {
+    const std::lock_guard lock(lines_mutex_);
+    return std::ranges::any_of(lines_, [](const std::string& line) {
+      return line.find("driver closed by release") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(says_closed());
+  source_.holds_on("");
+  EXPECT_EQ(scanner->wait_for(request, kLong), "");
+  EXPECT_EQ(shown_.get().value->still_open, "");
+  EXPECT_TRUE(says_closed());
+}
+
+TEST_F(ScannerOnAScript, WaitsForNothingOnceItIsToEnd) {
+  source_.has_gpus(1);
+  const auto scanner = a_scanner();
+  ASSERT_TRUE(scanner->begin(options_));
+  scanner->end_waits();
+  EXPECT_THAT(scanner->wait_for(scanner->release({}), std::chrono::hours(1)), Not(IsEmpty()));
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/call_gate.h"
+#include "node/holders/call_gate.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::node {
 
 using std::chrono::milliseconds;
 
@@ -33,4 +33,4 @@ void CallGate::end() {
   last_end_ = Clock::now();
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -25,7 +25,7 @@
 #include <mutex>
 #include <optional>
 
-namespace tranche {
+namespace tranche::node {
 
 // How long it must have been quiet for a List that has been put off for so long: it
 // is halved each time that `patience` is over.
@@ -63,4 +63,4 @@ class CallGate {
   std::optional<Clock::time_point> last_end_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

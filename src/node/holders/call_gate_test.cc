@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/call_gate.h"
+#include "node/holders/call_gate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::hours;
@@ -54,4 +54,4 @@ TEST(LeastQuiet, IsLessTheLongerAListIsPutOff) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/checkpoint.h"
+#include "node/holders/checkpoint_file.h"
 
 #include <absl/strings/escaping.h>
 #include <gmock/gmock.h>
@@ -7,11 +7,10 @@
 
 #include <fstream>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
 #include "deviceplugin_v1beta1.pb.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -179,4 +178,4 @@ TEST(CheckpointMounts, AreUnknownWhereAnAnswerIsNotUnderstood) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

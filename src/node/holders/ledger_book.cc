@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/ledger_book.h"
+#include "node/holders/ledger_book.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "sharing/share_id.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::node {
 
 std::shared_ptr<const Ledger> LedgerBook::get() const {
   const std::lock_guard lock(mutex_);
@@ -21,7 +21,7 @@ void LedgerBook::wait_until_known(std::chrono::milliseconds patience) const {
 
 std::vector<Holding> LedgerBook::to_confirm() const {
   const std::lock_guard lock(mutex_);
-  return tranche::to_confirm(records_);
+  return tranche::node::to_confirm(records_);
 }
 
 LedgerBook::LedgerBook(Hooks hooks, LedgerSizes recalled)
@@ -118,4 +118,4 @@ void LedgerBook::renew() {
   known_.notify_all();
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -17,19 +17,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ledger/ledger.h"
-#include "ledger/records.h"
+#include "core/ledger/ledger.h"
+#include "core/ledger/ledger_sizes.h"
+#include "core/ledger/records.h"
 
-namespace tranche {
-
-// The sizes of shares, for a file that outlives us.
-struct LedgerSizes {
-  GrantedSizes granted;
-  OfferedSizes offered;
-  OfferedSizes offered_before;
-
-  bool operator==(const LedgerSizes&) const = default;
-};
+namespace tranche::node {
 
 class LedgerBook {
  public:
@@ -89,4 +81,4 @@ class LedgerBook {
   LedgerSizes kept_;  // in the file
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

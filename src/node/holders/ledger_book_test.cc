@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/ledger_book.h"
+#include "node/holders/ledger_book.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST_F(Book, GivesTheLastOfAGpuToOneOfTwoCalls) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/ledger_keeper.h"
+#include "node/holders/ledger_keeper.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/files.h"
-#include "kubelet/checkpoint.h"
+#include "base/path.h"
+#include "node/holders/checkpoint_file.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -29,18 +29,8 @@ std::string name_in_folder(const std::string& path) {
 
 }  // namespace
 
-std::optional<LedgerKeeper::FileIdentity> LedgerKeeper::identity_of(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  return FileIdentity{status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-}
-
 LedgerKeeper::LedgerKeeper(LedgerSourceOptions options, Hooks hooks, const CallGate& gate, Log& log)
-    : options_(std::move(options)),
-      hooks_(std::move(hooks)),
-      gate_(gate),
-      log_(log),
-      pod_resources_(options_.pod_resources_socket) {
+    : options_(std::move(options)), hooks_(std::move(hooks)), gate_(gate), log_(log) {
   const MountedSources mounted = mounted_sources(options_);
   status_.pod_resources.is_mounted = mounted.pod_resources;
   status_.checkpoint.is_mounted = mounted.checkpoint;
@@ -144,7 +134,7 @@ void LedgerKeeper::read(bool lists, const std::stop_token& stop) {
   if (stop.stop_requested()) return;
   if (reading.pod_resources) {
     has_listed_ = true;
-    checkpoint_at_list_ = identity_of(options_.checkpoint);
+    checkpoint_at_list_ = file_identity(options_.checkpoint);
   }
   reading.checkpoint = checkpoint();
   reading.checkpoint_is_newer =
@@ -155,7 +145,7 @@ void LedgerKeeper::read(bool lists, const std::stop_token& stop) {
 std::optional<std::vector<Holding>> LedgerKeeper::list(const std::stop_token& stop) {
   const std::string& socket = options_.pod_resources_socket;
   Result<std::vector<Holding>> holdings =
-      path_exists(socket) ? pod_resources_.list({}, stop)
+      path_exists(socket) ? hooks_.list(stop)
                           : Error{ErrorCode::kNotFound, "there is no socket " + socket};
   if (stop.stop_requested()) return std::nullopt;  // an error then says nothing
   note(&LedgerSourcesStatus::pod_resources, "pod-resources",
@@ -166,7 +156,7 @@ std::optional<std::vector<Holding>> LedgerKeeper::list(const std::stop_token& st
 
 std::optional<std::vector<Holding>> LedgerKeeper::checkpoint() {
   // Looked at first: a write in between is a change that the folder tells of.
-  const std::optional<FileIdentity> identity = identity_of(options_.checkpoint);
+  const std::optional<FileIdentity> identity = file_identity(options_.checkpoint);
   const Clock::time_point now = Clock::now();
   if (identity && identity == checkpoint_read_ && now < checkpoint_read_at_ + kReadAnyway) {
     return std::nullopt;
@@ -184,7 +174,7 @@ std::optional<LedgerKeeper::Milliseconds> LedgerKeeper::nudge_if_wanted() {
   if (!has_listed_) return std::nullopt;
   // Written since: what it says is being read, or is to be compared with a List
   // that is yet to come.
-  if (identity_of(options_.checkpoint) != checkpoint_at_list_) return std::nullopt;
+  if (file_identity(options_.checkpoint) != checkpoint_at_list_) return std::nullopt;
   if (!hooks_.wants_confirmation()) return std::nullopt;
   const Clock::time_point now = Clock::now();
   if (now < next_nudge_) return std::chrono::ceil<milliseconds>(next_nudge_ - now);
@@ -209,6 +199,14 @@ void LedgerKeeper::note(SourceStatus LedgerSourcesStatus::* source, const std::s
   }
   if (!error) {
     log_.info("allocation source recovered", {{"source", name}});
+  } else if (error->code == ErrorCode::kNotFound && !before.has_answered &&
+             source == &LedgerSourcesStatus::pod_resources) {
+    // Every kubelet serves it: a folder without the socket is a wrong mount, or the kubelet is
+    // away.
+    log_.warning(
+        "allocation source is not there; which pods hold what is not known. Is the kubelet's "
+        "pod-resources folder mounted here?",
+        {{"source", name}, {"reason", after.error}});
   } else if (error->code == ErrorCode::kNotFound) {
     log_.info(before.has_answered ? "allocation source is gone; keeping its last answer"
                                   : "allocation source is not there yet",
@@ -219,4 +217,4 @@ void LedgerKeeper::note(SourceStatus LedgerSourcesStatus::* source, const std::s
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

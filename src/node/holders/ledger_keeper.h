@@ -29,19 +29,21 @@
 #include <thread>
 #include <vector>
 
-#include "base/directory_watch.h"
-#include "base/log.h"
-#include "base/wake_fd.h"
-#include "kubelet/call_gate.h"
-#include "kubelet/ledger_sources.h"
-#include "kubelet/pod_resources_client.h"
-#include "ledger/records.h"
+#include "core/ledger/records.h"
+#include "node/holders/call_gate.h"
+#include "node/holders/ledger_sources.h"
+#include "os/directory_watch.h"
+#include "os/file_identity.h"
+#include "os/log.h"
+#include "os/wake_fd.h"
 
-namespace tranche {
+namespace tranche::node {
 
 class LedgerKeeper {
  public:
   struct Hooks {
+    // What containers hold, by the kubelet's pod-resources service.
+    std::function<Result<std::vector<Holding>>(const std::stop_token&)> list;
     std::function<void(LedgerReading)> publish;
     // Whether it should be found out if what only the checkpoint has is held.
     std::function<bool()> wants_confirmation;
@@ -65,16 +67,6 @@ class LedgerKeeper {
   using Clock = std::chrono::steady_clock;
   using Milliseconds = std::chrono::milliseconds;
 
-  // Tells one version of a file from the next.
-  struct FileIdentity {
-    std::uint64_t number = 0;
-    std::int64_t seconds = 0;
-    std::int64_t nanoseconds = 0;
-
-    bool operator==(const FileIdentity&) const = default;
-  };
-  static std::optional<FileIdentity> identity_of(const std::string& path);
-
   void run(const std::stop_token& stop);
   // Reads what is due, and says how long nothing will be.
   Milliseconds look(const std::stop_token& stop);
@@ -92,7 +84,6 @@ class LedgerKeeper {
   const Hooks hooks_;
   const CallGate& gate_;
   Log& log_;
-  const PodResourcesClient pod_resources_;
   WakeFd wake_;
 
   // Of the keeper's thread.
@@ -113,4 +104,4 @@ class LedgerKeeper {
   std::jthread thread_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

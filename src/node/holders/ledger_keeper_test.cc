@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The keeper on a folder without a kubelet. With one: tests/integration.
-#include "kubelet/ledger_keeper.h"
+#include "node/holders/ledger_keeper.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,11 +12,11 @@
 #include <memory>
 #include <mutex>
 
-#include "base/files.h"
-#include "base/latest.h"
-#include "base/testing/temp_dir.h"
+#include "os/files.h"
+#include "os/latest.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -71,7 +71,10 @@ class Keeper : public testing::Test {
         LedgerSourceOptions{.pod_resources_socket = dir_.path("pods/kubelet.sock"),
                             .checkpoint = dir_.path("plugins/checkpoint"),
                             .period = period_},
-        LedgerKeeper::Hooks{.publish =
+        LedgerKeeper::Hooks{.list = [](const std::stop_token&) -> Result<std::vector<Holding>> {
+                              return Error{ErrorCode::kUnavailable, "nobody answers"};
+                            },
+                            .publish =
                                 [this](const LedgerReading& reading) {
                                   records_.publish(with_reading(*records_.get().value, reading));
                                 },
@@ -196,12 +199,13 @@ TEST_F(Keeper, ASocketThatIsNotThereIsAStateAndToldOnce) {
   ASSERT_TRUE(
       await([&](const Records&) { return !keeper_->status().pod_resources.error.empty(); }));
   keeper_.reset();
-  const std::string line = "is not there yet source=pod-resources";
+  const std::string line = "pod-resources folder mounted here? source=pod-resources";
   const std::string log = said();
+  EXPECT_THAT(log, testing::ContainsRegex("(WARN|warning)[^\n]*which pods hold what"));
   ASSERT_THAT(log, HasSubstr(line));
   EXPECT_EQ(log.find(line), log.rfind(line)) << log;
   EXPECT_EQ(nudges_, 0) << "without pod-resources nothing can be confirmed";
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/ledger_sources.h"
+#include "node/holders/ledger_sources.h"
 
-#include "base/files.h"
+#include "base/path.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 
 MountedSources mounted_sources(const LedgerSourceOptions& options) {
   const auto is_mounted = [](const std::string& path) {
@@ -29,4 +30,4 @@ SourceStatus asked(SourceStatus status, const std::optional<Error>& error,
   return status;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::node {
 
 struct LedgerSourceOptions {
   std::string pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
@@ -65,4 +65,4 @@ struct LedgerSourcesStatus {
   bool operator==(const LedgerSourcesStatus&) const = default;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/ledger_desk.h"
+#include "node/holders/node_ledger.h"
 
 #include <utility>
 
-#include "base/files.h"
+#include "base/path.h"
+#include "node/holders/ledger_sources.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 LedgerSourceOptions source_options(const KubeletOptions& options) {
@@ -14,31 +15,30 @@ LedgerSourceOptions source_options(const KubeletOptions& options) {
 
 }  // namespace
 
-LedgerDesk::LedgerDesk(const KubeletOptions& options, SizeMemory& sizes,
-                       std::function<void()> changed, std::function<void()> nudge, Log& log)
+NodeLedger::NodeLedger(const KubeletOptions& options, SizeMemory& sizes, Hooks hooks, Log& log)
     : options_(source_options(options)),
       book_({.changed =
-                 [this, changed = std::move(changed)] {
+                 [this, changed = std::move(hooks.changed)] {
                    keeper_.look_soon();
                    changed();
                  },
              .has_sources = [this] { return has_source_to_ask(options_); },
              .keep = [&sizes](const LedgerSizes& now) { return sizes.keep(now); }},
             sizes.recalled()),
-      pods_(options_.pod_resources_socket),
       keeper_(options_,
-              {.publish = [this](const LedgerReading& reading) { book_.learn(reading); },
+              {.list = std::move(hooks.list),
+               .publish = [this](const LedgerReading& reading) { book_.learn(reading); },
                .wants_confirmation = [this] { return !book_.to_confirm().empty(); },
-               .nudge = std::move(nudge)},
+               .nudge = std::move(hooks.nudge)},
               gate_, log) {
   keeper_.start();
 }
 
-void LedgerDesk::wait_until_known(std::chrono::milliseconds patience) const {
+void NodeLedger::wait_until_known(std::chrono::milliseconds patience) const {
   if (has_source_to_ask(options_)) book_.wait_until_known(patience);
 }
 
-std::string LedgerDesk::problem() const {
+std::string NodeLedger::problem() const {
   if (mounted_sources(options_).pod_resources) return {};
   const std::string why = options_.pod_resources_socket.empty()
                               ? "--pod-resources-socket is empty; name it"
@@ -49,4 +49,16 @@ std::string LedgerDesk::problem() const {
          why + ", or offer each GPU under one name with 'offer: sum'";
 }
 
-}  // namespace tranche
+std::string NodeLedger::unknown_reason() const {
+  const SourceStatus service = keeper_.status().pod_resources;
+  if (ledger() && service.answers) return {};
+  if (options_.pod_resources_socket.empty()) return "--pod-resources-socket is empty";
+  if (!mounted_sources(options_).pod_resources) {
+    return "there is no folder " + parent_of(options_.pod_resources_socket) + "; mount it";
+  }
+  return std::string("the kubelet's pod-resources service ") +
+         (service.has_answered ? "does not answer any more" : "has not answered yet") +
+         (service.error.empty() ? "" : ": " + service.error);
+}
+
+}  // namespace tranche::node

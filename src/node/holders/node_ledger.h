@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything about who holds what, in one place: the book that calls ask and
-// write to, the keeper that reads the kubelet's sources into it, and what the
-// calls share.
+// The node's ledger: the book that the kubelet's calls ask and write to, and the keeper that
+// reads the kubelet's sources into it. Without gRPC, so that its locks run under
+// ThreadSanitizer.
 //
 // Thread-safe.
 #pragma once
@@ -10,24 +10,31 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
-#include <utility>
+#include <vector>
 
-#include "apps/size_memory.h"
-#include "base/log.h"
-#include "kubelet/ledger_keeper.h"
-#include "kubelet/node_access.h"
-#include "kubelet/options.h"
+#include "base/result.h"
+#include "core/settings/kubelet_options.h"
+#include "node/holders/call_gate.h"
+#include "node/holders/ledger_book.h"
+#include "node/holders/ledger_keeper.h"
+#include "node/holders/size_memory.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::node {
 
-class LedgerDesk {
+class NodeLedger {
  public:
-  // `changed`: something else is held than before. `nudge` makes the kubelet
-  // write its checkpoint. Both are called from any thread.
+  // Each is called from any thread.
+  struct Hooks {
+    std::function<void()> changed;  // containers hold something else than before
+    std::function<void()> nudge;    // make the kubelet write its checkpoint
+    // What containers hold, by the kubelet's pod-resources service.
+    std::function<Result<std::vector<Holding>>(const std::stop_token&)> list;
+  };
   // `sizes` has those of the agents before us, and keeps ours.
-  LedgerDesk(const KubeletOptions& options, SizeMemory& sizes, std::function<void()> changed,
-             std::function<void()> nudge, Log& log);
+  NodeLedger(const KubeletOptions& options, SizeMemory& sizes, Hooks hooks, Log& log);
 
   // Until something is known, or the patience is over; not at all where there is
   // nobody to ask.
@@ -40,15 +47,19 @@ class LedgerDesk {
   // Why no ledger can be kept here; empty: it can. Of the two sources, only
   // pod-resources makes the kubelet see that a pod has ended.
   std::string problem() const;
-  LedgerSourcesStatus sources() const { return keeper_.status(); }
-  NodeAccess access(HandedOff& handed_off) { return {book_, gate_, pods_, handed_off}; }
+  // Why ledger() is null or lacks the names of pods; empty where it has them.
+  std::string unknown_reason() const;
+  // Has the kubelet asked as soon as that may be.
+  void look_soon() { keeper_.look_soon(); }
+
+  LedgerBook& book() { return book_; }
+  CallGate& gate() { return gate_; }
 
  private:
   const LedgerSourceOptions options_;
   LedgerBook book_;
   CallGate gate_;
-  const PodResourcesClient pods_;
   LedgerKeeper keeper_;  // last: its thread uses the rest
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/size_memory.h"
+#include "node/holders/size_memory.h"
 
 #include <cstdint>
 #include <exception>
@@ -8,10 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
-#include "base/json_field.h"
+#include "formats/json_field.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using Json = nlohmann::json;
@@ -83,4 +83,4 @@ Status SizeMemory::keep(const LedgerSizes& sizes) {
   return written;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

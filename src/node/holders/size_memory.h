@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/log.h"
 #include "base/result.h"
-#include "kubelet/ledger_book.h"
+#include "node/holders/ledger_book.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::node {
 
 std::string to_text(const LedgerSizes& sizes);
 Result<LedgerSizes> parse_sizes(std::string_view text);
@@ -34,4 +34,4 @@ class SizeMemory {
   OnChange said_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/size_memory.h"
+#include "node/holders/size_memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -65,4 +65,4 @@ TEST(SizesText, OfAnotherVersionIsRefused) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/encode.h"
+#include "node/kubelet/encode.h"
 
-#include "sharing/share_id.h"
+#include "core/sharing/share_id.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 // About what a device takes beside its name; only memory depends on it.
@@ -62,4 +62,4 @@ void encode(const ContainerGrant& grant, v1beta1::ContainerAllocateResponse& mes
   for (const std::string& name : grant.cdi_devices) message.add_cdi_devices()->set_name(name);
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -5,11 +5,11 @@
 
 #include <string>
 
+#include "core/grant/grant.h"
+#include "core/plan/device_list.h"
 #include "deviceplugin_v1beta1.pb.h"
-#include "grant/grant.h"
-#include "kubelet/device_list.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // A ListAndWatchResponse as it is on the wire. Ids in order: by device, then by
 // replica number. Bytes and not a message: with 50,000 devices the objects of
@@ -17,4 +17,4 @@ namespace tranche {
 std::string encode(const DeviceList& list);
 void encode(const ContainerGrant& grant, v1beta1::ContainerAllocateResponse& message);
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/encode.h"
+#include "node/kubelet/encode.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -165,4 +165,4 @@ TEST(Towards, KeepsRunsOfNumbersApart) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -5,12 +5,12 @@
 // what, and the files for containers that are themselves nodes.
 #pragma once
 
-#include "kubelet/call_gate.h"
-#include "kubelet/ledger_book.h"
-#include "kubelet/pod_resources_client.h"
-#include "nested/handed_off.h"
+#include "node/holders/call_gate.h"
+#include "node/holders/ledger_book.h"
+#include "node/kubelet/pod_resources_client.h"
+#include "node/nested/handed_off.h"
 
-namespace tranche {
+namespace tranche::node {
 
 struct NodeAccess {
   LedgerBook& book;
@@ -19,4 +19,4 @@ struct NodeAccess {
   HandedOff& handed_off;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

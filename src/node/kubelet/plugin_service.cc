@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/plugin_service.h"
+#include "node/kubelet/plugin_service.h"
 
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
 
-#include "base/files.h"
 #include "base/text.h"
-#include "kubelet/encode.h"
-#include "placement/fit.h"
-#include "placement/prefer.h"
+#include "core/placement/fit.h"
+#include "core/placement/prefer.h"
+#include "node/kubelet/encode.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 // How long a stream may not notice that the kubelet has gone.
@@ -129,13 +129,13 @@ grpc::Status PluginService::GetPreferredAllocation(
   const CallGate::Call open(node_.gate);
   const auto serving = serving_.get().value;
   for (const auto& container : request->container_requests()) {
-    const Wish wish{views(container.available_deviceids()),
-                    views(container.must_include_deviceids()),
-                    static_cast<std::size_t>(std::max(container.allocation_size(), 0))};
-    devices_seen_ += wish.available.size();
+    const AllocationRequest asked{
+        views(container.available_deviceids()), views(container.must_include_deviceids()),
+        static_cast<std::size_t>(std::max(container.allocation_size(), 0))};
+    devices_seen_ += asked.available.size();
     auto& answer = *response->add_container_responses();
-    const OfferRoom left = room(*serving, wish.available);
-    for (const std::string_view id : prefer(serving->offer, left, serving->topology, wish)) {
+    const OfferRoom left = room(*serving, asked.available);
+    for (const std::string_view id : prefer(serving->offer, left, serving->topology, asked)) {
       answer.add_deviceids(std::string(id));
     }
   }
@@ -206,7 +206,10 @@ Result<std::string> PluginService::hand_off(ContainerGrant& granted) const {
   const Result<HandedOffPaths> paths =
       node_.handed_off.issue(*granted.nested, std::chrono::steady_clock::now());
   if (!paths) return paths.error();
-  granted.mounts.push_back({std::string(kGpuEnvFile), paths->gpu_env, false});
+  // Nothing that a container may write lies on the node's disk: no limit counts it.
+  if (!paths->gpu_env.empty()) {
+    granted.mounts.push_back({std::string(kGpuEnvFile), paths->gpu_env, true});
+  }
   granted.mounts.push_back({grant_folder(granted.nested->resource), paths->folder, true});
   return paths->id;
 }
@@ -227,7 +230,8 @@ Status PluginService::write_down(const Serving& serving,
 // A List that comes while a pod is admitted can make the kubelet give ids away
 // that another pod has (kubernetes PR 137534). Where the ledger knows a holder,
 // the kubelet is asked whether the pod still is; Get has no such effect, and
-// where it does not answer the kubelet's word stands.
+// where it does not answer the kubelet's word stands. One that does not answer is not
+// asked about the next pod: Allocate holds up the admission of every other one.
 Status PluginService::check_holders(const Serving& serving,
                                     const std::vector<std::string_view>& ids) const {
   const auto ledger = node_.book.get();
@@ -243,6 +247,7 @@ Status PluginService::check_holders(const Serving& serving,
     const std::string* share = holding.holder.pod.empty() ? nullptr : first_asked(holding);
     if (share == nullptr) continue;
     const auto still = node_.pods.get(holding.holder.pod_namespace, holding.holder.pod, {resource});
+    if (!still && still.error().code == ErrorCode::kUnavailable) break;
     if (!still) continue;
     const bool has_it = std::ranges::any_of(
         *still, [&](const Holding& now) { return std::ranges::binary_search(now.shares, *share); });
@@ -292,4 +297,4 @@ void PluginService::note_stream(std::uint64_t epoch, int change) {
   if (is_last) watch_.ended(epoch);
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

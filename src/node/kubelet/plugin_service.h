@@ -16,15 +16,15 @@
 #include <string_view>
 #include <vector>
 
-#include "base/latest.h"
-#include "base/log.h"
+#include "core/grant/grant.h"
+#include "core/plan/device_list.h"
+#include "core/plan/serving.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
-#include "grant/grant.h"
-#include "kubelet/device_list.h"
-#include "kubelet/node_access.h"
-#include "kubelet/serving.h"
+#include "node/kubelet/node_access.h"
+#include "os/latest.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // The list as the streams send it. Every registration is a new epoch: streams
 // of an older one end.
@@ -111,4 +111,4 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   std::map<std::string, std::chrono::steady_clock::time_point> told_refusals_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

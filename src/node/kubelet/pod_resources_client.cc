@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/pod_resources_client.h"
+#include "node/kubelet/pod_resources_client.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -9,7 +9,7 @@
 
 #include "podresources_v1.grpc.pb.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::system_clock;
@@ -28,9 +28,9 @@ std::unique_ptr<v1::PodResourcesLister::Stub> stub_for(const std::string& socket
 
 // A call of the service, from its deadline to its error.
 template <typename Call>
-grpc::Status called(const std::stop_token& stop, Call call) {
+grpc::Status called(std::chrono::milliseconds patience, const std::stop_token& stop, Call call) {
   grpc::ClientContext context;
-  context.set_deadline(system_clock::now() + PodResourcesClient::kPatience);
+  context.set_deadline(system_clock::now() + patience);
   const std::stop_callback cancel(stop, [&] { context.TryCancel(); });
   return call(context);
 }
@@ -84,8 +84,9 @@ Result<std::vector<Holding>> PodResourcesClient::list(const std::set<std::string
                                                       const std::stop_token& stop) const {
   const auto stub = stub_for(socket_);
   v1::ListPodResourcesResponse response;
-  const grpc::Status status = called(
-      stop, [&](grpc::ClientContext& context) { return stub->List(&context, {}, &response); });
+  const grpc::Status status = called(patience_, stop, [&](grpc::ClientContext& context) {
+    return stub->List(&context, {}, &response);
+  });
   if (!status.ok()) return unavailable(socket_, status);
   std::vector<Holding> holdings;
   for (const v1::PodResources& pod : response.pod_resources()) {
@@ -104,8 +105,9 @@ Result<std::vector<Holding>> PodResourcesClient::get(const std::string& pod_name
   request.set_pod_namespace(pod_namespace);
   request.set_pod_name(pod);
   v1::GetPodResourcesResponse response;
-  const grpc::Status status = called(
-      stop, [&](grpc::ClientContext& context) { return stub->Get(&context, request, &response); });
+  const grpc::Status status = called(patience_, stop, [&](grpc::ClientContext& context) {
+    return stub->Get(&context, request, &response);
+  });
   if (!status.ok()) return refusal(socket_, status);
   std::vector<Holding> holdings;
   add_holdings(response.pod_resources(), resources, holdings);
@@ -113,4 +115,4 @@ Result<std::vector<Holding>> PodResourcesClient::get(const std::string& pod_name
   return holdings;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

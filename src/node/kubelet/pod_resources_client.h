@@ -19,19 +19,22 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ledger/ledger.h"
+#include "core/ledger/ledger.h"
 
 namespace v1 {
 class PodResources;
 }  // namespace v1
 
-namespace tranche {
+namespace tranche::node {
 
 class PodResourcesClient {
  public:
   static constexpr std::chrono::seconds kPatience{5};
 
-  explicit PodResourcesClient(std::string socket) : socket_(std::move(socket)) {}
+  // An answer takes at most `patience` and has at most 64 MiB: neither a kubelet that
+  // hangs nor one that never stops talking keeps us.
+  explicit PodResourcesClient(std::string socket, std::chrono::milliseconds patience = kPatience)
+      : socket_(std::move(socket)), patience_(patience) {}
 
   const std::string& socket() const { return socket_; }
 
@@ -49,10 +52,11 @@ class PodResourcesClient {
 
  private:
   const std::string socket_;
+  const std::chrono::milliseconds patience_;
 };
 
 // What the containers of the pod hold of these resources.
 void add_holdings(const v1::PodResources& pod, const std::set<std::string>& resources,
                   std::vector<Holding>& holdings);
 
-}  // namespace tranche
+}  // namespace tranche::node

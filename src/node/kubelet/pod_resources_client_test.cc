@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/pod_resources_client.h"
+#include "node/kubelet/pod_resources_client.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include <chrono>
+#include <cstring>
+#include <future>
 #include <map>
+#include <optional>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
+#include "os/unique_fd.h"
 #include "podresources_v1.grpc.pb.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -26,6 +33,7 @@ class Service final : public v1::PodResourcesLister::Service {
   grpc::Status List(grpc::ServerContext* /*context*/,
                     const v1::ListPodResourcesRequest* /*request*/,
                     v1::ListPodResourcesResponse* response) override {
+    if (hangs) hangs->get_future().wait();
     *response = answer;
     return status;
   }
@@ -43,6 +51,7 @@ class Service final : public v1::PodResourcesLister::Service {
   v1::ListPodResourcesResponse answer;
   grpc::Status status;
   bool has_get = true;
+  std::optional<std::promise<void>> hangs;  // until it is kept
 };
 
 class PodResources : public testing::Test {
@@ -122,6 +131,39 @@ TEST_F(PodResources, AListBeyondGrpcsOwnLimitIsRead) {
   EXPECT_THAT(*list, SizeIs(1));
 }
 
+TEST_F(PodResources, AnAnswerWithoutEndIsAnErrorAndNotRead) {
+  hold("a", kGpu, std::string((64U << 20U) + 1, 'x'));
+  serve();
+  const auto list = client_.list({});
+  ASSERT_FALSE(list);
+  EXPECT_EQ(list.error().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(PodResources, AServiceThatNeverAnswersIsUnavailable) {
+  service_.hangs.emplace();
+  serve();
+  const PodResourcesClient client(dir_.path("s"), std::chrono::milliseconds(50));
+  const auto list = client.list({});
+  ASSERT_FALSE(list);
+  EXPECT_EQ(list.error().code, ErrorCode::kUnavailable);
+  service_.hangs->set_value();
+}
+
+// The kernel connects, and nobody ever takes the connection.
+TEST_F(PodResources, ASocketThatNobodyServesIsUnavailable) {
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string socket = dir_.path("s");
+  std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(fd.get(), 1), 0);
+  const PodResourcesClient client(socket, std::chrono::milliseconds(50));
+  const auto list = client.list({});
+  ASSERT_FALSE(list);
+  EXPECT_EQ(list.error().code, ErrorCode::kUnavailable);
+}
+
 TEST_F(PodResources, AServiceThatIsNotThereIsUnavailable) {
   const auto list = client_.list({});
   ASSERT_FALSE(list);
@@ -181,4 +223,4 @@ TEST_F(PodResources, GetTellsAnUnknownPodFromAKubeletWithoutGet) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/registration.h"
+#include "node/kubelet/registration.h"
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -41,6 +41,9 @@ Registration next(Registration state, RegistrationEvent event, RegistrationTime 
       // A kubelet that has just come knows nothing of us.
       return {Phase::kDue, 0, {}};
     case RegistrationEvent::kSocketGone:
+    // Our stream is still open, and the kubelet counts none of our devices: it goes by
+    // the last registration of the name, and that one has ended.
+    case RegistrationEvent::kRivalEnded:
       return state.phase == Phase::kWaiting ? state : Registration{Phase::kDue, state.failures, {}};
     case RegistrationEvent::kAccepted:
       // The stream may have been opened before the answer reached us.
@@ -68,4 +71,4 @@ std::string_view to_string(RegistrationPhase phase) {
   return "?";
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -9,13 +9,14 @@
 #include <chrono>
 #include <string_view>
 
-namespace tranche {
+namespace tranche::node {
 
 using RegistrationTime = std::chrono::steady_clock::time_point;
 
 enum class RegistrationEvent {
   kKubeletCame,   // its socket appeared, or was found there
   kSocketGone,    // our socket was deleted under us
+  kRivalEnded,    // another plugin that had registered our resource has ended
   kAccepted,      // the kubelet took our registration
   kRefused,       // it did not, or could not be reached
   kStreamOpened,  // it listens to our list
@@ -43,4 +44,4 @@ Registration next(Registration state, RegistrationEvent event, RegistrationTime 
 
 std::string_view to_string(RegistrationPhase phase);
 
-}  // namespace tranche
+}  // namespace tranche::node

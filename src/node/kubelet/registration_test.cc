@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/registration.h"
+#include "node/kubelet/registration.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -31,6 +31,13 @@ TEST(Registration, IsUpOnlyOnceTheKubeletListens) {
 
 TEST(Registration, DoesNotMindAStreamThatIsOpenedBeforeTheAnswerComes) {
   EXPECT_EQ(after({Event::kKubeletCame, Event::kStreamOpened, Event::kAccepted}).phase, Phase::kUp);
+}
+
+TEST(Registration, IsDueAgainWhenARivalHasEnded) {
+  EXPECT_EQ(after({Event::kKubeletCame, Event::kAccepted, Event::kStreamOpened, Event::kRivalEnded})
+                .phase,
+            Phase::kDue);
+  EXPECT_EQ(after({Event::kRivalEnded}).phase, Phase::kWaiting);
 }
 
 TEST(Registration, IsTriedAgainWhereNoStreamIsOpened) {
@@ -103,4 +110,4 @@ TEST(Registration, ForgetsFailuresOnceAStreamHasLived) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

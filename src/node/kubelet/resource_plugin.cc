@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/resource_plugin.h"
+#include "node/kubelet/resource_plugin.h"
 
 #include <grpcpp/grpcpp.h>
 #include <malloc.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <utility>
 
-#include "base/files.h"
-#include "kubelet/socket_name.h"
-#include "kubelet/socket_peers.h"
+#include "base/path.h"
+#include "node/kubelet/socket_name.h"
+#include "node/kubelet/socket_peers.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -48,10 +49,17 @@ std::unique_ptr<grpc::Server> listen_on(const std::string& path, grpc::Service& 
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 1);
   builder.RegisterService(&service);
-  return builder.BuildAndStart();
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  // The kubelet's folder is root's alone; so is the socket, whatever the umask is.
+  if (server) ::chmod(path.c_str(), 0600);
+  return server;
 }
 
 }  // namespace
+
+std::string_view state_text(const ResourceStatus& status) {
+  return status.registers ? to_string(status.phase) : "not registering (--kubelet-socket is empty)";
+}
 
 ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const NodeAccess& node,
                                Log& log)
@@ -79,20 +87,21 @@ ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const NodeAc
                                        changed_.notify_all();
                                      }},
       node, log_);
-  serve(std::move(serving));
+  update(std::move(serving));
 }
 
 ResourcePlugin::~ResourcePlugin() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  stop_serving();
+  // The name may come back at once.
+  stop_serving(is_retired_ ? AfterStop::kRegister : AfterStop::kEnd);
 }
 
 void ResourcePlugin::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void ResourcePlugin::serve(Serving serving) {
+void ResourcePlugin::update(Serving serving) {
   DeviceList devices = list_of(serving.offer, serving.shown);
   serving_.publish(std::move(serving));
   const std::lock_guard lock(mutex_);
@@ -102,21 +111,28 @@ void ResourcePlugin::serve(Serving serving) {
 // mutex_ is held.
 void ResourcePlugin::show(DeviceList devices) {
   wanted_ = std::move(devices);
+  ++shows_;
   const DeviceList shown = listing_.get().value->devices;
   const bool is_listened_to = registration_.phase == RegistrationPhase::kUp;
   DeviceList next = is_listened_to ? towards(shown, wanted_) : wanted_;
-  if (next != wanted_ && next != shown) drop_at_ = steady_clock::now() + kBeforeLeaving;
+  if (next != shown) shown_at_ = steady_clock::now();
   listing_.publish({epoch_, std::move(next), repeats_});
   changed_.notify_all();
 }
 
+// mutex_ is held. Whether the list has devices that are to leave it.
+bool ResourcePlugin::is_leaving() const { return listing_.get().value->devices != wanted_; }
+
+// mutex_ is held. They may have been unhealthy for long, and then it is now.
+RegistrationTime ResourcePlugin::drop_at() const { return shown_at_ + kBeforeLeaving; }
+
 // mutex_ is held.
 void ResourcePlugin::drop_what_is_due() {
-  if (listing_.get().value->devices == wanted_) return;
+  if (!is_leaving()) return;
   const auto now = steady_clock::now();
-  if (now < drop_at_) return;
+  if (now < drop_at()) return;
   if (service_->is_allocating()) {
-    drop_at_ = now + kBeforeLeaving;
+    shown_at_ = now;
     return;
   }
   listing_.publish({epoch_, wanted_, repeats_});
@@ -132,6 +148,13 @@ void ResourcePlugin::name_vanished(const std::string& name) {
   if (!socket_.empty() && name == socket_) tell(RegistrationEvent::kSocketGone);
 }
 
+void ResourcePlugin::rival_ended() {
+  log_.warning("another plugin that served this resource has ended; registering again",
+               {{"resource", name_.text}});
+  const std::lock_guard lock(mutex_);
+  tell(RegistrationEvent::kRivalEnded);
+}
+
 bool ResourcePlugin::list_again() {
   const std::lock_guard lock(mutex_);
   if (registration_.phase != RegistrationPhase::kUp) return false;
@@ -142,13 +165,15 @@ bool ResourcePlugin::list_again() {
 
 ResourceStatus ResourcePlugin::status() const {
   const std::lock_guard lock(mutex_);
-  return {name_.text, registration_.phase, taken_, last_error_, socket_, service_->counts()};
+  return {name_.text, registration_.phase, !kubelet_socket_.empty(), taken_, last_error_,
+          socket_,    service_->counts()};
 }
 
 void ResourcePlugin::refuse() { service_->retire(); }
 
 void ResourcePlugin::retire() {
   std::unique_lock lock(mutex_);
+  is_retired_ = true;
   show({});
   if (registration_.phase != RegistrationPhase::kUp) return;
   changed_.wait_for(lock, kRetirePatience, [&] {
@@ -181,9 +206,11 @@ void ResourcePlugin::run(const std::stop_token& stop) {
                        registration_.phase == RegistrationPhase::kPausing;
     if (timed) wake = std::min(wake, registration_.until);
     const std::uint64_t version = listing_.get().version;
-    if (listing_.get().value->devices != wanted_) wake = std::min(wake, drop_at_);
-    const bool is_news = changed_.wait_until(
-        lock, stop, wake, [&] { return !events_.empty() || listing_.get().version != version; });
+    const std::uint64_t shows = shows_;
+    if (is_leaving()) wake = std::min(wake, drop_at());
+    const bool is_news = changed_.wait_until(lock, stop, wake, [&] {
+      return !events_.empty() || shows_ != shows || listing_.get().version != version;
+    });
     if (!is_news) give_memory_back();
   }
 }
@@ -214,6 +241,7 @@ void ResourcePlugin::take_events() {
 }
 
 void ResourcePlugin::attempt(const std::stop_token& stop) {
+  const std::string kubelet = socket_identity(kubelet_socket_);
   Status registered = Error{ErrorCode::kUnavailable, "no socket could be made in " + folder_};
   if (serve_on_fresh_socket()) {
     std::string endpoint;
@@ -221,12 +249,14 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
       const std::lock_guard lock(mutex_);
       endpoint = socket_;
     }
+    registrar_.clear();
     registered = register_with_kubelet(endpoint, stop);
   }
   const std::lock_guard lock(mutex_);
   if (registered) {
     ++taken_;
     last_error_.clear();
+    note_registrar(kubelet);
     tell(RegistrationEvent::kAccepted);
     return;
   }
@@ -238,9 +268,23 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
   tell(RegistrationEvent::kRefused);
 }
 
+// mutex_ is held. `kubelet` was there before we asked. If it still is, it is the one that
+// has registered us, and that it came is no news any more: registering twice is a race.
+void ResourcePlugin::note_registrar(const std::string& kubelet) {
+  registrar_ = kubelet == socket_identity(kubelet_socket_) ? kubelet : std::string();
+  if (registrar_.empty()) return;
+  kubelet_ = registrar_;
+  std::erase(events_, RegistrationEvent::kKubeletCame);
+}
+
+// One that has gone, or was replaced, has forgotten our streams with everything else.
+bool ResourcePlugin::registrar_is_gone() const {
+  return !registrar_.empty() && registrar_ != socket_identity(kubelet_socket_);
+}
+
 // The old streams end first; then a new server on a new name.
 bool ResourcePlugin::serve_on_fresh_socket() {
-  stop_serving();
+  stop_serving(AfterStop::kRegister);
   std::string name;
   {
     const std::lock_guard lock(mutex_);
@@ -252,7 +296,7 @@ bool ResourcePlugin::serve_on_fresh_socket() {
   return server_ != nullptr;
 }
 
-void ResourcePlugin::stop_serving() {
+void ResourcePlugin::stop_serving(AfterStop next) {
   std::string last;
   {
     const std::lock_guard lock(mutex_);
@@ -261,7 +305,7 @@ void ResourcePlugin::stop_serving() {
     last = std::exchange(socket_, {});
   }
   if (!server_) return;
-  wait_for_farewell(below(folder_, last));
+  if (!registrar_is_gone()) wait_for_farewell(below(folder_, last), next);
   server_->Shutdown(system_clock::now() + kShutdownPatience);
   server_->Wait();
   server_.reset();
@@ -272,7 +316,7 @@ void ResourcePlugin::stop_serving() {
 // sees late takes the registration after it down, or strikes it from its table,
 // so that the next end is never noticed and the devices stay offered for good.
 // It closes the connection when it has seen the end.
-void ResourcePlugin::wait_for_farewell(const std::string& path) {
+void ResourcePlugin::wait_for_farewell(const std::string& path, AfterStop next) {
   if (!has_peer(path)) return;
   if (!wait_for_no_peer(path, kUsualFarewell)) {
     log_.info("waiting for the kubelet to see the end of a stream", {{"resource", name_.text}});
@@ -282,6 +326,8 @@ void ResourcePlugin::wait_for_farewell(const std::string& path) {
       return;
     }
   }
+  // Nobody registers sooner than this after our end: a process would have to start first.
+  if (next == AfterStop::kEnd || registrar_is_gone()) return;
   std::this_thread::sleep_for(kSettle);
 }
 
@@ -309,4 +355,4 @@ Status ResourcePlugin::register_with_kubelet(const std::string& endpoint,
                "the kubelet at " + kubelet_socket_ + ": " + answer.error_message()};
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -13,21 +13,22 @@
 #include <string>
 #include <thread>
 
-#include "base/latest.h"
-#include "base/log.h"
-#include "kubelet/plugin_service.h"
-#include "kubelet/registration.h"
-#include "kubelet/serving.h"
+#include "core/plan/serving.h"
+#include "node/kubelet/plugin_service.h"
+#include "node/kubelet/registration.h"
+#include "os/latest.h"
+#include "os/log.h"
 
 namespace grpc {
 class Server;
 }
 
-namespace tranche {
+namespace tranche::node {
 
 struct ResourceStatus {
   std::string resource;
   RegistrationPhase phase = RegistrationPhase::kWaiting;
+  bool registers = true;            // false: there is no kubelet to register with
   std::uint64_t registrations = 0;  // that the kubelet took
   std::string last_error;           // of the last attempt; empty: it went well
   std::string socket;
@@ -41,6 +42,9 @@ struct ServingPlace {
   std::string run;             // tells this plugin's sockets from any other's
 };
 
+// Its place with the kubelet, for people.
+std::string_view state_text(const ResourceStatus& status);
+
 class ResourcePlugin {
  public:
   // Serving begins with start().
@@ -53,12 +57,14 @@ class ResourcePlugin {
   void start();
 
   // From any thread.
-  void serve(Serving serving);
+  void update(Serving serving);
   // A kubelet's socket is there. Told of the same one again it does nothing:
   // registering twice with one kubelet is a race.
   void kubelet_came(const std::string& identity);
   // A name vanished from the folder; ours is looked for.
   void name_vanished(const std::string& name);
+  // Another plugin, which had registered our resource, has ended.
+  void rival_ended();
   // Sends the list once more, though nothing in it changed; says whether
   // anybody listens.
   bool list_again();
@@ -73,14 +79,19 @@ class ResourcePlugin {
  private:
   void run(const std::stop_token& stop);
   void show(DeviceList devices);
+  bool is_leaving() const;
+  RegistrationTime drop_at() const;
   void drop_what_is_due();
   void give_memory_back();
   void take_events();
   void tell(RegistrationEvent event);
   void attempt(const std::stop_token& stop);
+  void note_registrar(const std::string& kubelet);
+  bool registrar_is_gone() const;
   bool serve_on_fresh_socket();
-  void stop_serving();
-  void wait_for_farewell(const std::string& path);
+  enum class AfterStop { kRegister, kEnd };
+  void stop_serving(AfterStop next);
+  void wait_for_farewell(const std::string& path, AfterStop next);
   Status register_with_kubelet(const std::string& endpoint, const std::stop_token& stop);
 
   const ResourceName name_;
@@ -94,6 +105,8 @@ class ResourcePlugin {
   std::unique_ptr<PluginService> service_;
   std::unique_ptr<grpc::Server> server_;  // the registering thread's
   std::uint64_t tidied_ = 0;              // likewise: devices seen when memory was given back
+  // Likewise: the identity of the kubelet that took our registration; empty: not known.
+  std::string registrar_;
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -101,11 +114,13 @@ class ResourcePlugin {
   std::deque<RegistrationEvent> events_;
   std::uint64_t epoch_ = 0;
   std::uint64_t sent_version_ = 0;
-  DeviceList wanted_;         // what the list is to become
-  RegistrationTime drop_at_;  // when devices that are not wanted may leave it
+  DeviceList wanted_;          // what the list is to become
+  std::uint64_t shows_ = 0;    // how often that was said
+  RegistrationTime shown_at_;  // since when every unhealthy device of the list is so
   std::uint64_t repeats_ = 0;
   Registration registration_;
-  std::string kubelet_;      // the identity of the one we were last told of
+  std::string kubelet_;  // the identity of the last one that came
+  bool is_retired_ = false;
   std::string socket_;       // file name
   std::uint64_t taken_ = 0;  // registrations
   std::string last_error_;
@@ -113,4 +128,4 @@ class ResourcePlugin {
   std::jthread thread_;  // last: it ends before what it uses
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

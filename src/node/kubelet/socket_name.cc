@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/socket_name.h"
+#include "node/kubelet/socket_name.h"
 
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -17,10 +17,11 @@
 #include <functional>
 #include <vector>
 
-#include "base/files.h"
-#include "base/unique_fd.h"
+#include "base/path.h"
+#include "os/files.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 constexpr std::string_view kPrefix = "tranche-";
@@ -50,22 +51,46 @@ bool is_dead(const std::string& path) {
   return connected != 0 && errno == ECONNREFUSED;
 }
 
-}  // namespace
-
-std::string socket_name(const ResourceName& resource, std::string_view run,
-                        unsigned long long attempt) {
+// "nvidia.com_gpu": the resource in a name of ours.
+std::string resource_part(const ResourceName& resource) {
   std::string name = resource.text;
   std::ranges::replace(name, '/', '_');
   if (name.size() > kLongestResource) {
     const auto hash = static_cast<std::uint32_t>(std::hash<std::string>{}(name));
     name = name.substr(0, kLongestResource - 9) + "~" + hex(hash);
   }
-  return std::string(kPrefix) + name + "-" + std::string(run) + "-" + std::to_string(attempt) +
-         std::string(kSuffix);
+  return name;
+}
+
+}  // namespace
+
+std::string socket_name(const ResourceName& resource, std::string_view run,
+                        unsigned long long attempt) {
+  return std::string(kPrefix) + resource_part(resource) + "-" + std::string(run) + "-" +
+         std::to_string(attempt) + std::string(kSuffix);
 }
 
 bool is_our_socket(std::string_view name) {
   return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+}
+
+bool may_serve(std::string_view socket, const ResourceName& resource) {
+  if (!socket.ends_with(kSuffix)) return false;
+  if (is_our_socket(socket)) {
+    // "-5f3a9c01-2.sock" follows; a resource's own name may have a "-".
+    const std::size_t run = socket.rfind('-', socket.rfind('-') - 1);
+    return socket.substr(0, run) == std::string(kPrefix) + resource_part(resource);
+  }
+  constexpr std::string_view kNvidia = "nvidia.com/";
+  if (!resource.text.starts_with(kNvidia)) return false;
+  const std::string kind = resource.text.substr(kNvidia.size());
+  return socket == "nvidia-" + kind + std::string(kSuffix) ||
+         (kind == "gpu" && socket.starts_with("nvidiaGPU-"));
+}
+
+bool is_of_run(std::string_view socket, std::string_view run) {
+  return is_our_socket(socket) &&
+         socket.find("-" + std::string(run) + "-") != std::string_view::npos;
 }
 
 std::string fresh_run() {
@@ -73,6 +98,22 @@ std::string fresh_run() {
   // In a container every agent has the same pid, so chance must tell them apart.
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) std::abort();
   return hex(number);
+}
+
+std::string socket_identity(const std::string& path) {
+  struct stat status{};
+  if (path.empty() || ::stat(path.c_str(), &status) != 0) return {};
+  return std::to_string(status.st_ino) + "@" + std::to_string(status.st_ctim.tv_sec) + "." +
+         std::to_string(status.st_ctim.tv_nsec);
+}
+
+std::vector<std::string> living_sockets(const std::string& folder, const ResourceName& resource) {
+  Result<std::vector<std::string>> names = list_directory(folder);
+  if (!names) return {};
+  std::erase_if(*names, [&](const std::string& name) {
+    return !may_serve(name, resource) || is_dead(below(folder, name));
+  });
+  return *std::move(names);
 }
 
 Result<std::vector<std::string>> remove_dead_sockets(const std::string& folder) {
@@ -88,4 +129,4 @@ Result<std::vector<std::string>> remove_dead_sockets(const std::string& folder) 
   return removed;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

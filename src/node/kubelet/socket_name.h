@@ -6,11 +6,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "sharing/resource_name.h"
+#include "core/sharing/resource_name.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // "tranche-nvidia.com_gpu-5f3a9c01-2.sock": the resource, whose it is (so that
 // neither two agents at once meet nor a resource and its own earlier life), and
@@ -22,11 +23,25 @@ std::string socket_name(const ResourceName& resource, std::string_view run,
 // Whether an agent of ours made this name.
 bool is_our_socket(std::string_view name);
 
+// Whether a plugin may have registered this resource with a socket of this name: an
+// agent of ours, also this one, NVIDIA's plugin or Google's.
+bool may_serve(std::string_view socket, const ResourceName& resource);
+
+// Whether this run made the name.
+bool is_of_run(std::string_view socket, std::string_view run);
+
 // Eight characters that no other run has.
 std::string fresh_run();
+
+// Tells one kubelet's socket from the next one's: a file that is made again differs in
+// number or time. Empty: there is none.
+std::string socket_identity(const std::string& path);
+
+// The sockets in the folder by which somebody may serve the resource right now.
+std::vector<std::string> living_sockets(const std::string& folder, const ResourceName& resource);
 
 // Removes sockets that agents before us left behind in the folder: those of our
 // names that nobody listens on. Gives the names removed.
 Result<std::vector<std::string>> remove_dead_sockets(const std::string& folder);
 
-}  // namespace tranche
+}  // namespace tranche::node

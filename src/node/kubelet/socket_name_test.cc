@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/socket_name.h"
+#include "node/kubelet/socket_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "base/testing/unix_socket.h"
-#include "base/unique_fd.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
+#include "os/testing/unix_socket.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -38,6 +38,32 @@ TEST(SocketName, IsKnownForOurs) {
   EXPECT_FALSE(is_our_socket("kubelet.sock"));
 }
 
+TEST(SocketName, TellsWhichResourceAPluginMayServe) {
+  const ResourceName gpu("nvidia.com/gpu");
+  EXPECT_TRUE(may_serve("tranche-nvidia.com_gpu-5f3a9c01-2.sock", gpu));
+  EXPECT_TRUE(may_serve("nvidia-gpu.sock", gpu));
+  EXPECT_TRUE(may_serve("nvidiaGPU-1719000000.sock", gpu));
+  EXPECT_TRUE(may_serve("nvidia-mig-1g.5gb.sock", ResourceName("nvidia.com/mig-1g.5gb")));
+  EXPECT_FALSE(may_serve("tranche-nvidia.com_gpu-half-5f3a9c01-2.sock", gpu));
+  EXPECT_FALSE(may_serve("nvidia-gpu.sock", ResourceName("example.com/gpu")));
+  EXPECT_FALSE(may_serve("rdma.sock", gpu));
+  EXPECT_FALSE(may_serve("kubelet.sock", gpu));
+  EXPECT_TRUE(is_of_run("tranche-nvidia.com_gpu-5f3a9c01-2.sock", "5f3a9c01"));
+  EXPECT_FALSE(is_of_run("tranche-nvidia.com_gpu-5f3a9c01-2.sock", "00000001"));
+  EXPECT_FALSE(is_of_run("nvidia-5f3a9c01-2.sock", "5f3a9c01"));
+}
+
+TEST(LivingSockets, AreThoseOfTheResourceOnWhichSomebodyListens) {
+  const TempDir dir;
+  const ResourceName resource("a/b");
+  const std::string alive = socket_name(resource, "00000002", 1);
+  listening_on(dir.path(socket_name(resource, "00000001", 1))).reset();
+  const UniqueFd living = listening_on(dir.path(alive));
+  const UniqueFd other = listening_on(dir.path(socket_name(ResourceName("a/c"), "00000003", 1)));
+  EXPECT_THAT(living_sockets(dir.path(), resource), ElementsAre(alive));
+  EXPECT_THAT(living_sockets(dir.path("none"), resource), ElementsAre());
+}
+
 TEST(DeadSockets, AreRemovedWhereTheyAreOursAndNobodyListens) {
   const TempDir dir;
   const std::string dead = socket_name(ResourceName("a/b"), "00000001", 1);
@@ -55,4 +81,4 @@ TEST(DeadSockets, AreRemovedWhereTheyAreOursAndNobodyListens) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

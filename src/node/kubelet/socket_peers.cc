@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/socket_peers.h"
+#include "node/kubelet/socket_peers.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <string_view>
 #include <thread>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 // A connection's end is seen by gRPC alone, which then closes the descriptor:
 // there is nothing to wait on.
-constexpr std::chrono::milliseconds kGlance{5};
+constexpr std::chrono::milliseconds kFirstGlance{1};
+constexpr std::chrono::milliseconds kLaterGlance{10};
 
 bool is_connection_on(int fd, std::string_view path) {
   int is_listening = 0;
@@ -42,11 +44,13 @@ bool has_peer(const std::string& path) {
 
 bool wait_for_no_peer(const std::string& path, std::chrono::milliseconds patience) {
   const auto end = std::chrono::steady_clock::now() + patience;
+  auto glance = kFirstGlance;
   while (has_peer(path)) {
     if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::sleep_for(kGlance);
+    std::this_thread::sleep_for(glance);
+    glance = std::min(glance * 2, kLaterGlance);
   }
   return true;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

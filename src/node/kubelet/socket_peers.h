@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-namespace tranche {
+namespace tranche::node {
 
 // Whether this process has an accepted connection on the unix socket that it
 // serves at `path`.
@@ -15,4 +15,4 @@ bool has_peer(const std::string& path);
 // Waits until it has none. False: there still is one when patience is over.
 bool wait_for_no_peer(const std::string& path, std::chrono::milliseconds patience);
 
-}  // namespace tranche
+}  // namespace tranche::node

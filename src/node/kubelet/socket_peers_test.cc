@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kubelet/socket_peers.h"
+#include "node/kubelet/socket_peers.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <thread>
 
-#include "base/testing/temp_dir.h"
-#include "base/testing/unix_socket.h"
-#include "base/unique_fd.h"
+#include "os/testing/temp_dir.h"
+#include "os/testing/unix_socket.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -47,4 +47,4 @@ TEST_F(SocketPeers, OfAnotherSocketDoNotCount) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/canary.h"
+#include "node/mps/canary.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -9,15 +9,18 @@
 #include <cstdio>
 #include <string_view>
 
-#include "mps/control_words.h"
+#include "core/mps/control_words.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 // Of cuda.h, as much as is called.
 using CuResult = int;
 constexpr CuResult kOutOfMemory = 2;
+constexpr CuResult kMpsServerNotReady = 807;
 constexpr CuResult kMpsMaxClientsReached = 808;
+constexpr CuResult kMpsMaxConnectionsReached = 809;
+constexpr CuResult kMpsClientTerminated = 810;
 constexpr std::size_t kMiB = 1 << 20;
 // Whoever started us kills us before this; where he died himself nobody would.
 constexpr unsigned kLastResortSeconds = 60;
@@ -51,9 +54,14 @@ bool find_all(void* library, Cuda& cuda) {
 int judge(std::string_view call, CuResult code) {
   if (code == 0) return kCanaryThrough;
   // Served, and full: that is the neighbours' doing and no fault.
-  if (code == kOutOfMemory || code == kMpsMaxClientsReached) return kCanaryFull;
+  if (code == kOutOfMemory || code == kMpsMaxClientsReached || code == kMpsMaxConnectionsReached) {
+    return kCanaryFull;
+  }
+  // Served, until somebody with the right to it ended us; a fault is the server's to report.
+  if (code == kMpsClientTerminated) return kCanaryFull;
   std::printf("%.*s: CUDA error %d\n", static_cast<int>(call.size()), call.data(), code);
-  return kCanaryFailed;
+  // It recovers from a fault, or has just been started.
+  return code == kMpsServerNotReady ? kCanaryNotReady : kCanaryFailed;
 }
 
 int try_device(const Cuda& cuda, int ordinal) {
@@ -86,11 +94,11 @@ int run_mps_canary(const std::string& libcuda) {
   int worst = kCanaryThrough;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     const int code = try_device(cuda, ordinal);
-    if (code == kCanaryFailed) return code;
+    if (code == kCanaryFailed || code == kCanaryNotReady) return code;
     if (code != 0) worst = code;
   }
   if (count == 0) std::puts("cuDeviceGetCount: there is no device");
   return count == 0 ? kCanaryFailed : worst;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

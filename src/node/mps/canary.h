@@ -10,9 +10,9 @@
 
 #include <string>
 
-namespace tranche {
+namespace tranche::node {
 
 // The exit code: control_words.h. What went wrong is on standard output.
 int run_mps_canary(const std::string& libcuda);
 
-}  // namespace tranche
+}  // namespace tranche::node

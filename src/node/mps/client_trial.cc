@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/client_trial.h"
+#include "node/mps/client_trial.h"
 
 #include <chrono>
 #include <utility>
 
-#include "mps/daemon_output.h"
+#include "os/daemon_output.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 // For a killed process to be gone.
@@ -15,7 +15,9 @@ constexpr std::chrono::seconds kDying{5};
 }  // namespace
 
 CanaryVerdict ClientTrial::run(const Command& client, const std::string& place, const Wait& wait) {
-  if (std::string problem = stuck(); !problem.empty()) return {.problem = std::move(problem)};
+  if (std::string problem = stuck(); !problem.empty()) {
+    return {.problem = std::move(problem), .hangs = true};
+  }
   Result<DaemonOutput> said = DaemonOutput::open(place);
   if (!said) return {.problem = said.error().message};
   const Result<UniqueFd> out = said->writing_end();
@@ -45,4 +47,4 @@ std::string ClientTrial::stuck() {
          "which may take a reset of the GPU or of the node";
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -13,10 +13,10 @@
 #include <string>
 #include <utility>
 
-#include "mps/control_words.h"
-#include "mps/process.h"
+#include "core/mps/control_words.h"
+#include "os/child_process.h"
 
-namespace tranche {
+namespace tranche::node {
 
 class ClientTrial {
  public:
@@ -37,4 +37,4 @@ class ClientTrial {
   Process stuck_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/client_trial.h"
+#include "node/mps/client_trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/testing/temp_dir.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::HasSubstr;
@@ -60,4 +60,4 @@ TEST(ClientTrial, StartsNoneBesideOneThatHangs) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -7,19 +7,28 @@
 // while daemons come and go, and finds the new one's socket there.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
-#include "mps/plan.h"
+#include "core/mps/mps_plan.h"
 
-namespace tranche {
+namespace tranche::node {
 
-// Makes the daemon's folders; any user can pass through them.
-Status make_mps_folders(const MpsDaemonPlan& plan);
+// Makes the daemon's folders; any user can pass through them. Where the daemon shares
+// memory with containers, that is mounted; `host_mounts` is the host's mount table.
+Status make_mps_folders(const MpsDaemonPlan& plan,
+                        const std::string& host_mounts = "/proc/1/mountinfo");
 
 // Lets clients in: puts the socket of the daemon that runs now into the
 // clients' folder, in one step.
 Status link_client_view(const MpsDaemonPlan& plan);
 
-// Removes everything that a daemon, and we for it, left.
+// Whether what runs from the daemon's folder is ours to end: false where the folder is
+// there and somebody else's.
+bool may_end_daemon_of(const MpsDaemonPlan& plan);
+
+// Removes everything that a daemon, and we for it, left. An error where the folder is
+// not ours; then nothing of it is touched.
 Status remove_mps_folders(const MpsDaemonPlan& plan);
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/client_view.h"
+#include "node/mps/client_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 
 #include <fstream>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -60,4 +60,4 @@ TEST(MpsFolders, KeepAPipeThatContainersHaveMounted) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/control_client.h"
+#include "node/mps/control_program.h"
 
-#include <signal.h>
-
-#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -30,15 +27,22 @@ Error unanswered(std::string message) { return {ErrorCode::kUnavailable, std::mo
 
 }  // namespace
 
-std::optional<pid_t> find_daemon(const MpsDaemonPlan& plan) {
-  const Result<std::string> text = read_file(plan.pipe() + "/" + kControlProgram + ".pid", 64);
+std::optional<Process> find_daemon(const MpsDaemonPlan& plan) {
+  // Containers may write into a pipe folder of NVIDIA's layout: a named pipe there must
+  // not make us wait.
+  const Result<std::string> text =
+      read_plain_file(plan.pipe() + "/" + kControlProgram + ".pid", 64);
   const std::optional<pid_t> pid = text ? parse_number<pid_t>(trim(*text)) : std::nullopt;
   if (!pid) return std::nullopt;
   // The number alone proves nothing: it may be a stranger's by now.
-  const std::vector<pid_t> ours = find_processes(pipe_variable(plan), kControlProgram);
-  if (std::ranges::find(ours, *pid) == ours.end()) return std::nullopt;
+  std::optional<Process> process = open_process(*pid, pipe_variable(plan), kControlProgram);
+  if (!process) return std::nullopt;
   if (variable_of(*pid, "CUDA_VISIBLE_DEVICES") != join(plan.devices, ",")) return std::nullopt;
-  return pid;
+  return process;
+}
+
+std::vector<pid_t> processes_of(const MpsDaemonPlan& plan) {
+  return find_processes(pipe_variable(plan), kAnyProgram);
 }
 
 Result<std::string> ask_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
@@ -49,7 +53,7 @@ Result<std::string> ask_daemon(const DriverPrograms& programs, const MpsDaemonPl
   const std::optional<int> exit_code = answer->exit_code;
   if (!exit_code) return unanswered("the MPS daemon does not answer '" + question + "'");
   if (*exit_code != 0) {
-    return unanswered("the MPS daemon cannot be asked: " + std::string(trim(answer->err)));
+    return unanswered("the MPS daemon cannot be asked: " + printable(trim(answer->err)));
   }
   return answer->out;
 }
@@ -69,8 +73,10 @@ void end_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
   std::vector<pid_t> left = find_processes(variable, kAnyProgram);
   while (!left.empty() && Clock::now() < deadline) {
     for (const pid_t pid : left) {
-      ::kill(pid, SIGKILL);
-      Process::of(pid).wait(kOneDying);
+      std::optional<Process> one = open_process(pid, variable, kAnyProgram);
+      if (!one) continue;
+      one->kill();
+      one->wait(kOneDying);
     }
     left = find_processes(variable, kAnyProgram);
   }
@@ -81,4 +87,4 @@ void end_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

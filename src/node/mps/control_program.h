@@ -3,22 +3,24 @@
 // A daemon seen from outside: whether it runs, what it answers, and its end.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
-#include "mps/driver_programs.h"
-#include "mps/plan.h"
-#include "mps/process.h"
-#include "mps/timings.h"
+#include "core/mps/mps_plan.h"
+#include "core/mps/mps_timings.h"
+#include "node/mps/driver_programs.h"
+#include "os/child_process.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // The daemon that runs as the plan wants it, whoever started it.
-std::optional<pid_t> find_daemon(const MpsDaemonPlan& plan);
+std::optional<Process> find_daemon(const MpsDaemonPlan& plan);
+
+// The daemon and its servers.
+std::vector<pid_t> processes_of(const MpsDaemonPlan& plan);
 
 // What the driver's control program prints for the question.
 Result<std::string> ask_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
@@ -30,4 +32,4 @@ Result<std::string> ask_daemon(const DriverPrograms& programs, const MpsDaemonPl
 void end_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
                 const MpsTimings& timings, Process& process);
 
-}  // namespace tranche
+}  // namespace tranche::node

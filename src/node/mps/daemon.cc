@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/daemon.h"
+#include "node/mps/daemon.h"
 
 #include <poll.h>
 
@@ -7,11 +7,15 @@
 #include <array>
 #include <utility>
 
-#include "mps/client_view.h"
-#include "mps/control_client.h"
-#include "mps/questions.h"
+#include "base/text.h"
+#include "core/mps/control_questions.h"
+#include "node/mps/client_view.h"
+#include "node/mps/connection_holder.h"
+#include "node/mps/control_program.h"
+#include "node/mps/server_link.h"
+#include "node/mps/shared_memory.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -20,26 +24,25 @@ using std::chrono::milliseconds;
 constexpr milliseconds kComingUp{20};
 constexpr int kRestoreTries = 7;
 
-Error trouble(std::string message) { return {ErrorCode::kUnavailable, std::move(message)}; }
-
 milliseconds left_until(std::chrono::steady_clock::time_point deadline) {
   return std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
 }
 
 }  // namespace
 
-MpsDaemon::MpsDaemon(MpsDaemonPlan plan, Surroundings surroundings, Wish wish)
+MpsDaemon::MpsDaemon(MpsDaemonPlan plan, Surroundings surroundings, Goal goal)
     : surroundings_(std::move(surroundings)),
       timings_(surroundings_.timings),
       status_{.plan = plan, .since = std::chrono::system_clock::now()},
-      wish_(wish),
+      goal_(goal),
       plan_(std::move(plan)),
+      holding_(timings_.holding, own_pod()),
       thread_([this] { run(); }) {}
 
 MpsDaemon::~MpsDaemon() {
   {
     const std::lock_guard lock(mutex_);
-    if (wish_ == Wish::kRun) wish_ = Wish::kLeave;
+    if (goal_ == Goal::kRun) goal_ = Goal::kLeave;
     is_let_go_ = true;
   }
   wake_.ring();
@@ -58,21 +61,25 @@ void MpsDaemon::set_limits(MemoryLimits limits) {
   wake_.ring();
 }
 
+void MpsDaemon::set_rules(const MpsRules& rules) {
+  const std::lock_guard lock(mutex_);
+  status_.rules = rules;
+}
+
 void MpsDaemon::drain() {
   {
     const std::lock_guard lock(mutex_);
-    wish_ = Wish::kDrain;
+    goal_ = Goal::kDrain;
   }
   wake_.ring();
 }
 
-MpsDaemon::Wish MpsDaemon::wish() const {
+MpsDaemon::Goal MpsDaemon::goal() const {
   const std::lock_guard lock(mutex_);
-  return wish_;
+  return goal_;
 }
 
-template <typename Change>
-void MpsDaemon::change_status(Change change) {
+void MpsDaemon::change_status(const std::function<void(MpsDaemonStatus&)>& change) {
   {
     const std::lock_guard lock(mutex_);
     MpsDaemonStatus next = status_;
@@ -85,23 +92,29 @@ void MpsDaemon::change_status(Change change) {
 
 void MpsDaemon::set_state(MpsState state, const std::string& problem) {
   change_status([&](MpsDaemonStatus& status) {
-    if (status.state != state) status.since = std::chrono::system_clock::now();
+    const MpsState before = status.state;
+    if (before != state) status.since = std::chrono::system_clock::now();
     status.state = state;
-    if (!problem.empty()) status.last_problem = problem;
+    if (problem.empty()) return;
+    // When it began: the same one may be met again and again.
+    if (status.last_problem != problem || status.state != before) {
+      status.last_problem_at = std::chrono::system_clock::now();
+    }
+    status.last_problem = problem;
   });
 }
 
 void MpsDaemon::run() {
   milliseconds pause{0};
-  while (wish() == Wish::kRun) {
+  while (goal() == Goal::kRun) {
     Status outcome = bring_up();
     const Clock::time_point up_at = Clock::now();
-    if (outcome && wish() == Wish::kRun) {
+    if (outcome && goal() == Goal::kRun) {
       surroundings_.log->info("mps daemon is ready", {{"daemon", plan_.name}});
       set_state(MpsState::kReady);
       outcome = watch();
     }
-    if (wish() != Wish::kRun) break;
+    if (goal() != Goal::kRun) break;
     const std::string problem = outcome ? "" : outcome.error().message;
     pause = next_backoff(timings_, pause, -left_until(up_at));
     surroundings_.log->warning("mps daemon is in trouble and starts again",
@@ -115,10 +128,10 @@ void MpsDaemon::run() {
       change_status([](MpsDaemonStatus& status) { ++status.restarts; });
     }
     for (const Clock::time_point until = Clock::now() + pause;
-         wish() == Wish::kRun && wait_until(until) != Event::kTime;) {
+         goal() == Goal::kRun && wait_until(until) != Event::kTime;) {
     }
   }
-  if (wish() == Wish::kDrain) clean_up();
+  if (goal() == Goal::kDrain) clean_up();
 }
 
 Status MpsDaemon::bring_up() {
@@ -126,21 +139,36 @@ Status MpsDaemon::bring_up() {
   Result<DriverPrograms> programs = find_programs(surroundings_.host);
   if (!programs) return programs.error();
   programs_ = *std::move(programs);
-  if (Status made = make_mps_folders(plan_); !made) return made;
+  if (Status made = make_server_link(surroundings_.path_folder, surroundings_.host.self); !made) {
+    return made;
+  }
+  if (Status made = make_mps_folders(plan_, surroundings_.host.host_mounts); !made) return made;
   Result<DaemonOutput> output = DaemonOutput::open(plan_.folder + "/output");
   if (!output) return output.error();
   output_ = *std::move(output);
-  if (std::string stuck = trial_.stuck(); !stuck.empty()) return trouble(std::move(stuck));
-  if (Status set = apply_compute_mode(plan_, surroundings_.set_compute_mode); !set) return set;
+  // What is in it was said to an agent before us.
+  read_output(false);
+  if (std::string stuck = trial_.stuck(); !stuck.empty()) return mps_trouble(std::move(stuck));
+  if (Status set = apply_compute_mode(plan_, surroundings_.compute_mode.set); !set) return set;
   if (Status up = start_or_adopt(); !up) return up;
   Status ready = make_ready();
-  // One that was there before us may have clients, which would end with it.
-  if (!ready && status().adopted && may_be_asked_again(ready.error())) ready = make_ready();
+  for (bool asked_again = false; !ready && !process_.has_ended() && goal() == Goal::kRun;) {
+    if (is_silent_) {
+      if (Status answers = bear_silence(ready.error()); !answers) return answers;
+    } else {
+      // One that was there before us may have clients, which would end with it.
+      const bool may_be_asked = status().adopted && !asked_again;
+      if (may_be_asked ? !may_be_asked_again(ready.error()) : !is_spared(ready.error())) break;
+      asked_again = true;
+    }
+    ready = make_ready();
+  }
   return ready;
 }
 
 Status MpsDaemon::make_ready() {
   applied_.clear();
+  is_hanging_ = false;
   // Before any client: servers read default limits when they start.
   if (Status set = apply_limits(); !set) return set;
   if (!plan_.thread_percentage.empty()) {
@@ -154,7 +182,7 @@ Status MpsDaemon::make_ready() {
 Status MpsDaemon::start_or_adopt() {
   const bool adopted = adopt();
   if (!adopted) {
-    if (wish() != Wish::kRun) return trouble("it was told to stop");
+    if (goal() != Goal::kRun) return mps_trouble("it is to stop");
     stop_processes();
     if (Status up = start(); !up) return up;
   }
@@ -166,37 +194,22 @@ Status MpsDaemon::start_or_adopt() {
 }
 
 bool MpsDaemon::adopt() {
-  const std::optional<pid_t> pid = find_daemon(plan_);
-  if (!pid) return false;
-  process_ = Process::of(*pid);
+  std::optional<Process> found = find_daemon(plan_);
+  if (!found) return false;
+  // One that shares other memory than its containers would get is of no use to them.
+  if (plan_.shared_memory && !has_shared_memory(found->pid(), plan_.shm())) return false;
+  process_ = *std::move(found);
+  change_status([&](MpsDaemonStatus& status) { status.pid = process_.pid(); });
   if (const auto first = ask("get_server_list"); !first) {
-    if (!may_be_asked_again(first.error()) || !ask("get_server_list")) return false;
+    if (!bear_silence(first.error())) return false;
   }
   surroundings_.log->info("mps daemon runs already and is kept",
-                          {{"daemon", plan_.name}, {"pid", std::to_string(*pid)}});
+                          {{"daemon", plan_.name}, {"pid", std::to_string(process_.pid())}});
   return true;
 }
 
-bool MpsDaemon::may_be_asked_again(const Error& first) {
-  const MpsDaemonStatus before = status();
-  set_state(MpsState::kTrouble, first.message);
-  // Told once: it may last, as while a driver's package is away.
-  const std::string_view what = "mps daemon may be in trouble";
-  if (before.state == MpsState::kTrouble && before.last_problem == first.message) {
-    surroundings_.log->debug(what, {{"daemon", plan_.name}, {"problem", first.message}});
-  } else {
-    surroundings_.log->warning(what, {{"daemon", plan_.name}, {"problem", first.message}});
-  }
-  const Clock::time_point until = Clock::now() + timings_.least_backoff;
-  for (Event event = Event::kWoken; event == Event::kWoken && wish() == Wish::kRun;) {
-    event = wait_until(until);
-    if (event == Event::kEnded) return false;
-  }
-  return wish() == Wish::kRun;
-}
-
 Status MpsDaemon::start() {
-  if (!output_) return trouble("there is nothing to read its output with");
+  if (!output_) return mps_trouble("there is nothing to read its output with");
   const Result<UniqueFd> out = output_->writing_end();
   if (!out) return out.error();
   const Command command =
@@ -209,22 +222,24 @@ Status MpsDaemon::start() {
 
 Status MpsDaemon::await_answer() {
   const Clock::time_point deadline = Clock::now() + timings_.come_up;
-  while (wish() == Wish::kRun) {
+  while (goal() == Goal::kRun) {
     if (ask("get_server_list")) return Done{};
     if (wait_until(std::min(deadline, Clock::now() + kComingUp)) == Event::kEnded) {
       return ended_error();
     }
-    if (Clock::now() >= deadline) return trouble("the MPS daemon does not answer");
+    if (Clock::now() >= deadline) {
+      return bear_silence(mps_trouble("the MPS daemon does not answer"));
+    }
   }
-  return trouble("it was told to stop");
+  return mps_trouble("it is to stop");
 }
 
 Error MpsDaemon::ended_error() {
-  read_output();
+  read_output(true, true);
   std::string text = "the MPS daemon ended";
   if (!process_.ending().empty()) text += " with " + process_.ending();
   const std::string last = output_ ? output_->last_line() : "";
-  return trouble(last.empty() ? text : text + "; its last words: " + last);
+  return mps_trouble(last.empty() ? text : text + "; its last words: " + last);
 }
 
 Status MpsDaemon::apply_limits() {
@@ -243,96 +258,23 @@ Status MpsDaemon::let_clients_in() {
   return try_client();
 }
 
-Status MpsDaemon::watch() {
-  Clock::time_point next_look = Clock::now() + timings_.look;
-  Clock::time_point next_canary = Clock::now() + timings_.canary;
-  while (wish() == Wish::kRun) {
-    if (wait_until(std::min(next_look, next_canary)) == Event::kEnded) return ended_error();
-    if (wish() != Wish::kRun) break;
-    const bool with_canary = Clock::now() >= next_canary;
-    const bool with_look = with_canary || Clock::now() >= next_look;
-    Status fine = check(with_look, with_canary);
-    if (!fine && !process_.has_ended()) fine = check_again(fine.error());
-    // What a question in vain says is not why.
-    if (!fine && process_.has_ended()) return ended_error();
-    // Without the driver's programs nobody can ask, and nothing is known to be wrong.
-    if (!fine && find_programs(surroundings_.host)) return fine;
-    if (fine && status().state != MpsState::kReady) {
-      surroundings_.log->info("mps daemon answers again", {{"daemon", plan_.name}});
-      set_state(MpsState::kReady);
-    }
-    if (with_look) next_look = Clock::now() + timings_.look;
-    if (with_canary) next_canary = Clock::now() + timings_.canary;
-  }
-  return Done{};
-}
-
-Status MpsDaemon::check(bool with_look, bool with_canary) {
-  if (Status set = apply_limits(); !set) return set;
-  if (with_look) {
-    if (Status fine = look(); !fine) return fine;
-  }
-  return with_canary ? try_client() : Status(Done{});
-}
-
-Status MpsDaemon::check_again(const Error& first) {
-  if (!may_be_asked_again(first)) return first;
-  return check(true, true);
-}
-
-Status MpsDaemon::look() {
-  const auto seen = look_at_servers([this](const std::string& it) { return ask(it); });
-  if (!seen) return seen.error();
-  change_status([&](MpsDaemonStatus& status) {
-    status.server_pid = seen->servers.empty() ? std::nullopt : std::optional(seen->servers.front());
-    status.clients = seen->clients;
-  });
-  return Done{};
-}
-
-Status MpsDaemon::try_client() {
-  if (no_library_told_) return Done{};
-  const CanaryVerdict verdict = run_canary();
-  if (verdict.no_library) {
-    no_library_told_ = true;
-    surroundings_.log->warning("mps daemons are not tried with a client",
-                               {{"daemon", plan_.name}, {"reason", verdict.problem}});
-    return Done{};
-  }
-  if (wish() != Wish::kRun) return Done{};
-  if (process_.has_ended()) return ended_error();
-  if (!verdict.through) return trouble(verdict.problem);
-  // A client that does not find the daemon runs without it and says nothing.
-  const Result<std::string> servers = ask("get_server_list");
-  if (!servers) return servers.error();
-  if (parse_pids(*servers).empty()) return trouble("a client ran, but not through the daemon");
-  return Done{};
-}
-
-CanaryVerdict MpsDaemon::run_canary() {
-  const Clock::time_point deadline = Clock::now() + timings_.client;
-  return trial_.run(canary_command(programs_, plan_, surroundings_.host), plan_.folder + "/canary",
-                    [&](const Process& client) {
-                      if (Clock::now() >= deadline || wish() != Wish::kRun) return false;
-                      if (wait_until(deadline, &client) == Event::kEnded) return false;
-                      // Somebody may be waiting for more room just now.
-                      return static_cast<bool>(apply_limits());
-                    });
-}
-
 void MpsDaemon::stop_processes() {
+  if (!may_end_daemon_of(plan_)) return;
   end_daemon(programs_, plan_, timings_, process_);
   process_ = Process();
-  read_output();
+  read_output(false);
   change_status([](MpsDaemonStatus& status) {
     status.pid = 0;
     status.server_pid.reset();
     status.clients = 0;
+    status.root_clients.clear();
   });
 }
 
 void MpsDaemon::clean_up() {
   set_state(MpsState::kStopping);
+  // Neither a daemon nor a compute mode of somebody else's.
+  if (!may_end_daemon_of(plan_)) return set_state(MpsState::kStopped);
   if (programs_.control.empty()) {
     if (const Result<DriverPrograms> programs = find_programs(surroundings_.host)) {
       programs_ = *programs;
@@ -360,7 +302,7 @@ Status MpsDaemon::put_compute_mode_back() {
   };
   milliseconds pause{0};
   for (int tries = 1;; ++tries) {
-    Status done = restore_compute_mode(plan_, surroundings_.set_compute_mode);
+    Status done = restore_compute_mode(plan_, surroundings_.compute_mode.set);
     if (done || is_let_go() || tries == kRestoreTries) return done;
     if (tries == 1) {
       surroundings_.log->warning("the compute mode is not put back yet",
@@ -374,8 +316,13 @@ Status MpsDaemon::put_compute_mode_back() {
   }
 }
 
-Result<std::string> MpsDaemon::ask(const std::string& question) const {
-  return ask_daemon(programs_, plan_, question, timings_.answer);
+Result<std::string> MpsDaemon::ask(const std::string& question) {
+  for (const std::string& line : split(question, '\n')) {
+    if (changes_something(line)) own_commands_.sent(line);
+  }
+  Result<std::string> answer = ask_daemon(programs_, plan_, question, timings_.answer);
+  is_silent_ = !answer;
+  return answer;
 }
 
 MpsDaemon::Event MpsDaemon::wait_until(Clock::time_point deadline, const Process* also) {
@@ -391,7 +338,10 @@ MpsDaemon::Event MpsDaemon::wait_until(Clock::time_point deadline, const Process
     const bool blind = (process_ && process_.fd() < 0) || (also != nullptr && also->fd() < 0);
     const milliseconds patience = blind ? std::min(left, milliseconds(200)) : left;
     ::poll(polled.data(), polled.size(), static_cast<int>(patience.count()));
-    if (polled[1].revents != 0) read_output();
+    if (polled[1].revents != 0) {
+      read_output();
+      if (foreign_commands_ > 0) return Event::kWoken;
+    }
     if (polled[0].revents != 0) {
       wake_.clear();
       return Event::kWoken;
@@ -400,12 +350,19 @@ MpsDaemon::Event MpsDaemon::wait_until(Clock::time_point deadline, const Process
   }
 }
 
-void MpsDaemon::read_output() {
+void MpsDaemon::read_output(bool with_commands, bool has_ended) {
   if (!output_) return;
   for (const std::string& line : output_->take_lines()) {
-    if (!is_worth_logging(line)) continue;
+    std::string command = command_taken(line);
+    if (!command.empty() && !own_commands_.take(command) && with_commands) {
+      ++foreign_commands_;
+      foreign_command_ = std::move(command);
+    }
+    // The last line of one that has ended is in the error that is logged for it.
+    const bool is_told = has_ended && line == output_->last_line();
+    if (is_told || !is_worth_logging(line)) continue;
     surroundings_.log->warning("mps daemon says", {{"daemon", plan_.name}, {"line", line}});
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/driver_programs.h"
+#include "node/mps/driver_programs.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "handoff/driver_root.h"
+#include "node/cdi/driver_root.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 constexpr std::array kProgramFolders = {"/usr/bin", "/bin", "/usr/local/nvidia/bin", "/opt/bin",
@@ -57,7 +57,7 @@ std::string visible(const MpsDaemonPlan& plan) { return join(plan.devices, ",");
 
 }  // namespace
 
-Result<DriverPrograms> find_programs(const MpsHost& host) {
+Result<DriverPrograms> find_programs(const MpsPlaces& host) {
   std::optional<DriverPrograms> found = find_below(host.driver_root);
   // NVIDIA's container runtime puts the driver's programs into our own root.
   if (!found && host.driver_root != "/") found = find_below("/");
@@ -74,7 +74,7 @@ std::vector<std::string> control_words(const DriverPrograms& programs) {
 }
 
 Command daemon_command(const DriverPrograms& programs, const MpsDaemonPlan& plan,
-                       const MpsHost& host, const std::string& path_folder) {
+                       const MpsPlaces& host, const std::string& path_folder) {
   Command command;
   if (plan.shared_memory) command.words = {host.self, kSharedMemoryCommand, plan.shm()};
   for (const std::string& word : control_words(programs)) command.words.push_back(word);
@@ -100,7 +100,7 @@ Command question_command(const DriverPrograms& programs, const std::string& pipe
 }
 
 Command canary_command(const DriverPrograms& programs, const MpsDaemonPlan& plan,
-                       const MpsHost& host) {
+                       const MpsPlaces& host) {
   Command command{.words = {host.self, kCanaryCommand},
                   .environment = {
                       // Through the folder that containers get.
@@ -114,4 +114,4 @@ Command canary_command(const DriverPrograms& programs, const MpsDaemonPlan& plan
   return command;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

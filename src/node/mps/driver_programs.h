@@ -10,20 +10,23 @@
 #include <vector>
 
 #include "base/result.h"
-#include "mps/plan.h"
-#include "mps/process.h"
+#include "core/mps/mps_plan.h"
+#include "os/child_process.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // Where things are, for us.
-struct MpsHost {
+struct MpsPlaces {
   std::string driver_root = "/";
   // Our own program. It plays `nvidia-cuda-mps-server` and the canary.
   std::string self = "/proc/self/exe";
   // Where NVIDIA's --mps-root is mounted.
   std::string nvidia_root = "/mps";
+  // The host's mount table: that of its first process, which we see with the host's
+  // processes.
+  std::string host_mounts = "/proc/1/mountinfo";
 
-  bool operator==(const MpsHost&) const = default;
+  bool operator==(const MpsPlaces&) const = default;
 };
 
 struct DriverPrograms {
@@ -36,7 +39,7 @@ struct DriverPrograms {
 
 // Below the driver root, or else in our own root, where NVIDIA's container
 // runtime puts them; kNotFound, with the places, where neither has MPS.
-Result<DriverPrograms> find_programs(const MpsHost& host);
+Result<DriverPrograms> find_programs(const MpsPlaces& host);
 
 // The control program, with the driver root's loader where it has one.
 std::vector<std::string> control_words(const DriverPrograms& programs);
@@ -44,12 +47,12 @@ std::vector<std::string> control_words(const DriverPrograms& programs);
 // The daemon itself. `path_folder` holds our link nvidia-cuda-mps-server, by
 // which the daemon starts its servers through launch.h.
 Command daemon_command(const DriverPrograms& programs, const MpsDaemonPlan& plan,
-                       const MpsHost& host, const std::string& path_folder);
+                       const MpsPlaces& host, const std::string& path_folder);
 // The control program as a client of the daemon.
 Command question_command(const DriverPrograms& programs, const std::string& pipe);
 // Our own program as a CUDA client; see canary.h.
 Command canary_command(const DriverPrograms& programs, const MpsDaemonPlan& plan,
-                       const MpsHost& host);
+                       const MpsPlaces& host);
 
 // What tells our program, called as nvidia-cuda-mps-server, where the real one is.
 inline constexpr const char* kServerVariable = "TRANCHE_MPS_SERVER";
@@ -62,4 +65,4 @@ inline constexpr const char* kServerProgram = "nvidia-cuda-mps-server";
 inline constexpr const char* kCanaryCommand = "mps-canary";
 inline constexpr const char* kSharedMemoryCommand = "mps-with-shm";
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/driver_programs.h"
+#include "node/mps/driver_programs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/testing/temp_dir.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::Contains;
@@ -93,4 +93,4 @@ TEST_F(DriverProgramsTest, ShareMemoryThroughAMountOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/compute_mode.h"
+#include "node/mps/exclusive_mode.h"
 
 #include <unistd.h>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 std::string memory_of(const MpsDaemonPlan& plan) { return plan.folder + "/exclusive"; }
@@ -29,8 +29,23 @@ Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set) 
   return Done{};
 }
 
+Result<std::vector<std::string>> renew_compute_mode(const MpsDaemonPlan& plan,
+                                                    const ComputeModeDriver& driver) {
+  std::vector<std::string> changed;
+  if (!plan.exclusive || !driver.is_exclusive || !driver.set) return changed;
+  for (const std::string& uuid : plan.devices) {
+    const Result<bool> exclusive = driver.is_exclusive(uuid);
+    if (!exclusive || *exclusive) continue;
+    changed.push_back(uuid);
+    if (Status done = driver.set(uuid, true); !done) {
+      return done.error().in("setting " + uuid + " to be used by MPS alone again");
+    }
+  }
+  return changed;
+}
+
 Status restore_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set) {
-  const Result<std::string> text = read_file(memory_of(plan));
+  const Result<std::string> text = read_plain_file(memory_of(plan), 1 << 20);
   if (!text) {
     return text.error().code == ErrorCode::kNotFound ? Status(Done{}) : Status(text.error());
   }
@@ -45,4 +60,4 @@ Status restore_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set
   return outcome;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -7,20 +7,32 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
-#include "mps/plan.h"
+#include "core/mps/mps_plan.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // Sets a device's compute mode: exclusive to one process, or the default.
 using SetComputeMode = std::function<Status(const std::string& uuid, bool exclusive)>;
+// Whether a device is exclusive to one process now.
+using IsExclusive = std::function<Result<bool>(const std::string& uuid)>;
+
+struct ComputeModeDriver {
+  SetComputeMode set;
+  IsExclusive is_exclusive;
+};
 
 // Brings the devices to what the plan says. Touches none that is not exclusive
 // and was not made so by us.
 Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set);
+// Sets again what somebody else changed since: those devices, by uuid. A device whose mode
+// cannot be read counts as unchanged. An error: one cannot be set.
+Result<std::vector<std::string>> renew_compute_mode(const MpsDaemonPlan& plan,
+                                                    const ComputeModeDriver& driver);
 // Puts back what was set. A device that cannot be put back does not keep the
 // others from it.
 Status restore_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set);
 
-}  // namespace tranche
+}  // namespace tranche::node

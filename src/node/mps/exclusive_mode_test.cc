@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/compute_mode.h"
+#include "node/mps/exclusive_mode.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using testing::ElementsAre;
@@ -72,4 +72,4 @@ TEST_F(ComputeModeTest, CannotBeSetWithNothing) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

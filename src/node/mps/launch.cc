@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/launch.h"
+#include "node/mps/launch.h"
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/errno_error.h"
-#include "mps/canary.h"
-#include "mps/driver_programs.h"
+#include "node/mps/canary.h"
+#include "node/mps/driver_programs.h"
+#include "os/errno_error.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 constexpr int kCannotRun = 126;
@@ -78,4 +78,4 @@ std::optional<int> play_mps_role(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

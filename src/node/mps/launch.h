@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tranche {
+namespace tranche::node {
 
 // As `nvidia-cuda-mps-server`: the control daemon finds us in its PATH by that
 // name and executes us; we become the driver root's server, by the driver
@@ -24,4 +24,4 @@ int become_with_shared_memory(const std::vector<std::string>& words);
 // canary): then its exit code. `words` with the program's name.
 std::optional<int> play_mps_role(const std::vector<std::string>& words);
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mps/supervisor.h"
-
-#include <unistd.h>
+#include "node/mps/supervisor.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
-#include "base/errno_error.h"
-#include "base/files.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "node/mps/control_program.h"
+#include "node/mps/folder_mark.h"
+#include "node/mps/server_link.h"
+#include "node/mps/shared_memory.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
-// How often others' daemons are looked at.
+// How often others' daemons are looked at, and mounts of ours.
 constexpr std::chrono::seconds kLookElsewhere{2};
+constexpr std::chrono::seconds kLookAtMounts{10};
+// A file's time is that of a clock which lags a little.
+constexpr std::chrono::seconds kClockLag{1};
 constexpr const char* kBin = "bin";
 
 std::string real_path_of(const std::string& program) {
@@ -24,43 +30,27 @@ std::string real_path_of(const std::string& program) {
   return error ? program : path;
 }
 
-// Puts nvidia-cuda-mps-server, which is a link to us, into the folder that
-// daemons have as their PATH.
-Status make_server_link(const std::string& folder, const std::string& self) {
-  if (Status made = make_directories(folder); !made) return made;
-  const std::string link = folder + "/" + kServerProgram;
-  const std::string temporary = link + ".new";
-  ::unlink(temporary.c_str());
-  if (::symlink(self.c_str(), temporary.c_str()) != 0) return errno_error("linking " + temporary);
-  if (::rename(temporary.c_str(), link.c_str()) != 0) return errno_error("renaming to " + link);
-  return Done{};
-}
-
 // The same daemon: what differs can be changed while it runs.
 bool is_same_daemon(MpsDaemonPlan a, const MpsDaemonPlan& b) {
   a.limits = b.limits;
+  a.unheld = b.unheld;
   return a == b;
 }
 
-MpsWiring wiring_elsewhere(const MpsElsewhere& elsewhere) {
-  MpsWiring wiring = elsewhere.wiring;
-  const bool ready =
-      elsewhere.ready_when.empty() || std::ranges::any_of(elsewhere.ready_when, path_exists);
-  if (wiring.problem.empty() && !ready) {
-    wiring.problem = "NVIDIA's MPS control daemon is not ready: none of " +
-                     elsewhere.ready_when.front() + " and " + elsewhere.ready_when.at(1) +
-                     " is there";
-  }
-  return wiring;
+// How often to look at what changes without anybody telling us; empty: nothing does.
+std::optional<std::chrono::seconds> between_looks(const std::optional<MpsPlan>& plan) {
+  if (plan && !plan->elsewhere.empty()) return kLookElsewhere;
+  const bool mounts = plan && std::ranges::any_of(plan->daemons, &MpsDaemonPlan::shared_memory);
+  return mounts ? std::optional(kLookAtMounts) : std::nullopt;
 }
 
 }  // namespace
 
-MpsSupervisor::MpsSupervisor(const MpsHost& host, MpsTimings timings,
-                             SetComputeMode set_compute_mode, const Log& log)
-    : host_{host.driver_root, real_path_of(host.self), host.nvidia_root},
+MpsSupervisor::MpsSupervisor(const MpsPlaces& host, MpsTimings timings,
+                             ComputeModeDriver compute_mode, const Log& log)
+    : host_{host.driver_root, real_path_of(host.self), host.nvidia_root, host.host_mounts},
       timings_(timings),
-      set_compute_mode_(std::move(set_compute_mode)),
+      compute_mode_(std::move(compute_mode)),
       log_(log),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -76,6 +66,7 @@ void MpsSupervisor::set_plan(MpsPlan plan) {
   {
     const std::lock_guard lock(mutex_);
     wanted_ = std::move(plan);
+    wanted_at_ = std::chrono::system_clock::now();
     rung_ = true;
     idle_ = false;
   }
@@ -103,20 +94,22 @@ void MpsSupervisor::ring() {
 void MpsSupervisor::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::optional<MpsPlan> plan;
+    std::chrono::system_clock::time_point wanted_at;
     {
       std::unique_lock lock(mutex_);
-      const bool elsewhere = wanted_ && !wanted_->elsewhere.empty();
       const auto has_news = [&] { return rung_; };
-      if (elsewhere) {
-        changed_.wait_for(lock, stop, kLookElsewhere, has_news);
+      if (const auto pause = between_looks(wanted_)) {
+        changed_.wait_for(lock, stop, *pause, has_news);
       } else {
         changed_.wait(lock, stop, has_news);
       }
       rung_ = false;
       plan = wanted_;
+      wanted_at = wanted_at_;
     }
     if (!plan || stop.stop_requested()) continue;
     reconcile(*plan);
+    empty_what_is_unheld(*plan, wanted_at);
     publish(*plan);
     {
       const std::lock_guard lock(mutex_);
@@ -142,13 +135,13 @@ void MpsSupervisor::reconcile(const MpsPlan& plan) {
     }
   }
   for (const MpsDaemonPlan& wanted : plan.daemons) {
-    if (!daemons_.contains(wanted.name)) start(wanted, MpsDaemon::Wish::kRun);
+    if (!daemons_.contains(wanted.name)) start(wanted, MpsDaemon::Goal::kRun);
   }
+  for (const auto& [name, daemon] : daemons_) daemon->set_rules(plan.rules);
   if (!daemons_.empty()) return;
   // An earlier agent's, too.
   if (!plan.directory.empty()) bins_.insert(plan.directory + "/" + kBin);
-  std::error_code ignored;
-  for (const std::string& bin : bins_) std::filesystem::remove_all(bin, ignored);
+  for (const std::string& bin : bins_) remove_server_link(bin, host_.self);
   bins_.clear();
 }
 
@@ -158,24 +151,46 @@ void MpsSupervisor::take_up_leftovers(const MpsPlan& plan) {
   leftovers_looked_for_ = plan.directory;
   const Result<std::vector<std::string>> names = list_directory(plan.directory);
   if (!names) return;
+  std::vector<std::string> foreign;
   for (const std::string& name : *names) {
     const MpsDaemonPlan left{.name = name, .folder = plan.directory + "/" + name};
     const auto wanted = std::ranges::find(plan.daemons, name, &MpsDaemonPlan::name);
-    if (wanted != plan.daemons.end() || !path_exists(left.pipe())) continue;
-    start(left, MpsDaemon::Wish::kDrain);
+    if (wanted != plan.daemons.end()) continue;
+    const FolderUse use = name == kBin ? FolderUse::kServerLink : FolderUse::kDaemon;
+    if (!open_own_folder(left.folder, use, host_.self)) {
+      foreign.push_back(name);
+    } else if (use == FolderUse::kDaemon) {
+      start(left, MpsDaemon::Goal::kDrain);
+    }
   }
+  if (foreign.empty()) return;
+  log_.warning("what is in the directory for MPS daemons is not ours and is left alone",
+               {{"directory", plan.directory}, {"names", join(foreign, " ")}});
 }
 
-void MpsSupervisor::start(const MpsDaemonPlan& plan, MpsDaemon::Wish wish) {
+void MpsSupervisor::start(const MpsDaemonPlan& plan, MpsDaemon::Goal goal) {
   const std::string bin = parent_of(plan.folder) + "/" + kBin;
   bins_.insert(bin);
-  if (Status made = make_server_link(bin, host_.self); !made) {
-    log_.warning("mps servers cannot be started", {{"problem", made.error().message}});
-  }
   daemons_[plan.name] = std::make_unique<MpsDaemon>(
-      plan,
-      MpsDaemon::Surroundings{host_, timings_, bin, set_compute_mode_, &log_, [this] { ring(); }},
-      wish);
+      plan, MpsDaemon::Surroundings{host_, timings_, bin, compute_mode_, &log_, [this] { ring(); }},
+      goal);
+}
+
+// So that one pod does not find what another left.
+void MpsSupervisor::empty_what_is_unheld(const MpsPlan& plan,
+                                         std::chrono::system_clock::time_point wanted_at) {
+  for (const MpsDaemonPlan& daemon : plan.daemons) {
+    if (!daemon.shared_memory) continue;
+    if (!daemon.unheld) {
+      emptied_.erase(daemon.name);
+    } else if (emptied_.insert(daemon.name).second) {
+      const Status emptied =
+          empty_shared_memory(daemon.shm(), processes_of(daemon), wanted_at - kClockLag);
+      if (emptied) continue;
+      log_.warning("mps shared memory is not empty for the next pod",
+                   {{"daemon", daemon.name}, {"problem", emptied.error().message}});
+    }
+  }
 }
 
 void MpsSupervisor::publish(const MpsPlan& plan) {
@@ -183,12 +198,18 @@ void MpsSupervisor::publish(const MpsPlan& plan) {
   for (const auto& [name, daemon] : daemons_) report.daemons.push_back(daemon->status());
   for (const auto& [uuid, why] : plan.refused) report.wirings[uuid].problem = why;
   for (const auto& [uuid, elsewhere] : plan.elsewhere) {
-    report.wirings[uuid] = wiring_elsewhere(elsewhere);
+    report.wirings[uuid] = outside_.look(elsewhere, OutsideWatch::Clock::now());
   }
   for (const MpsDaemonStatus& status : report.daemons) {
-    report.wirings.merge(wirings_of(status.plan, status.problem()));
+    std::string problem = status.problem();
+    if (problem.empty() && status.plan.shared_memory) {
+      const Status shared = check_shared_memory(status.plan.shm(), status.plan.shared_memory_bytes,
+                                                host_.host_mounts);
+      if (!shared) problem = shared.error().message;
+    }
+    report.wirings.merge(wirings_of(status.plan, problem));
   }
   if (reports_.publish(std::move(report)) && told_) told_();
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -14,6 +14,7 @@
 // Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -24,19 +25,20 @@
 #include <string>
 #include <thread>
 
-#include "base/latest.h"
-#include "base/log.h"
-#include "mps/daemon.h"
-#include "mps/plan.h"
-#include "mps/report.h"
+#include "core/mps/mps_plan.h"
+#include "core/mps/mps_report.h"
+#include "node/mps/daemon.h"
+#include "node/mps/outside.h"
+#include "os/latest.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::node {
 
 class MpsSupervisor {
  public:
-  // `set_compute_mode` is called on daemons' threads, and only for plans that
+  // `compute_mode` is called on daemons' threads, and only for plans that
   // ask for exclusive devices. `log` outlives the supervisor.
-  MpsSupervisor(const MpsHost& host, MpsTimings timings, SetComputeMode set_compute_mode,
+  MpsSupervisor(const MpsPlaces& host, MpsTimings timings, ComputeModeDriver compute_mode,
                 const Log& log);
   MpsSupervisor(const MpsSupervisor&) = delete;
   MpsSupervisor& operator=(const MpsSupervisor&) = delete;
@@ -56,13 +58,14 @@ class MpsSupervisor {
   void run(const std::stop_token& stop);
   void reconcile(const MpsPlan& plan);
   void take_up_leftovers(const MpsPlan& plan);
-  void start(const MpsDaemonPlan& plan, MpsDaemon::Wish wish);
+  void start(const MpsDaemonPlan& plan, MpsDaemon::Goal goal);
   void publish(const MpsPlan& plan);
+  void empty_what_is_unheld(const MpsPlan& plan, std::chrono::system_clock::time_point wanted_at);
   void ring();
 
-  const MpsHost host_;
+  const MpsPlaces host_;
   const MpsTimings timings_;
-  const SetComputeMode set_compute_mode_;
+  const ComputeModeDriver compute_mode_;
   const Log& log_;
   Latest<MpsReport> reports_;
   std::function<void()> told_;
@@ -72,14 +75,17 @@ class MpsSupervisor {
   // Guarded by mutex_.
   std::optional<MpsPlan> wanted_;
   bool rung_ = false;
+  std::chrono::system_clock::time_point wanted_at_;
   bool idle_ = true;  // nothing of ours runs, and the last plan was looked at
 
   // The own thread's.
   std::map<std::string, std::unique_ptr<MpsDaemon>> daemons_;
   std::string leftovers_looked_for_;
-  std::set<std::string> bins_;  // folders with the link that makes us a server
+  OutsideWatch outside_{has_paths_of_host()};
+  std::set<std::string> emptied_;  // daemons whose shared memory nobody has used since
+  std::set<std::string> bins_;     // folders with the link that makes us a server
 
   std::jthread thread_;  // last: it uses all of the above
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

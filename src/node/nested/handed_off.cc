@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/handed_off.h"
+#include "node/nested/handed_off.h"
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -12,12 +12,14 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/errno_error.h"
-#include "base/files.h"
-#include "base/unique_fd.h"
-#include "nested/gpu_env.h"
+#include "base/path.h"
+#include "formats/nested_grant_json.h"
+#include "formats/parse_gpu_env.h"
+#include "os/errno_error.h"
+#include "os/files.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 constexpr const char* kShown = "shown";
@@ -25,6 +27,9 @@ constexpr const char* kEnv = "gpu.env";
 constexpr std::size_t kIdBytes = 8;
 // Of what a container may have changed, no more is read.
 constexpr std::size_t kLargestFile = 1U << 20U;
+// One line of uuids has a few kilobytes at the most.
+constexpr std::size_t kLargestEnv = 64U << 10U;
+constexpr mode_t kEnvMode = 0644;
 
 std::string document_in(const std::string& folder) {
   return below(below(folder, kShown), kGrantFile);
@@ -44,20 +49,13 @@ std::string new_id() {
 }
 
 // In place, because the file is mounted: a container would not see another one
-// that takes its name. Never empty in between. The container may do to the file
-// what it likes; it must not make us wait.
+// that takes its name. Never empty in between. A container that may write the file
+// may do to it what it likes; it must not make us wait.
 Status write_in_place(const std::string& path, std::string_view content) {
   const UniqueFd fd(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
   if (!fd) return errno_error("opening " + path);
   if (Status plain = check_plain(fd.get(), path); !plain) return plain;
-  // Containers whose root is another user on the host write it, too. One that has
-  // made it its own has a mode of its own as well.
-  struct stat status{};
-  const bool is_open_to_all = ::fstat(fd.get(), &status) == 0 && (status.st_mode & 0777U) == 0666;
-  if (!is_open_to_all && ::fchmod(fd.get(), 0666) != 0) {
-    return errno_error("changing the mode of " + path);
-  }
   const ssize_t written = ::pwrite(fd.get(), content.data(), content.size(), 0);
   if (written < 0) return errno_error("writing " + path);
   if (static_cast<std::size_t>(written) != content.size()) {
@@ -68,6 +66,32 @@ Status write_in_place(const std::string& path, std::string_view content) {
   }
   if (::fsync(fd.get()) != 0) return errno_error("syncing " + path);
   return Done{};
+}
+
+// Where every container may read it, whatever our umask is.
+Status create(const std::string& path, std::string_view content) {
+  if (Status written = write_in_place(path, content); !written) return written;
+  if (::chmod(path.c_str(), kEnvMode) != 0) return errno_error("changing the mode of " + path);
+  return Done{};
+}
+
+std::optional<struct stat> status_of(const std::string& path) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+// Whether it is as an earlier agent made it, or as a container left it that may write it.
+bool is_writable(const struct stat& status) {
+  return S_ISREG(status.st_mode) &&
+         ((status.st_mode & 0777U) != kEnvMode || status.st_uid != ::geteuid());
+}
+
+// What it takes of the disk, also behind its end.
+std::uint64_t bytes_of(const struct stat& status) {
+  constexpr std::uint64_t kBlock = 512;
+  return std::max(static_cast<std::uint64_t>(status.st_size),
+                  static_cast<std::uint64_t>(status.st_blocks) * kBlock);
 }
 
 // So that a name made in it outlives a loss of power.
@@ -95,8 +119,12 @@ bool is_folder(const std::string& path) {
 
 }  // namespace
 
-HandedOff::HandedOff(const std::string& directory, Log& log, std::function<void()> issued)
-    : directory_(parent_of(below(directory, "x"))), log_(log), issued_(std::move(issued)) {}
+HandedOff::HandedOff(const std::string& directory, Log& log, std::function<void()> issued,
+                     GpuEnvMount env_mount)
+    : directory_(parent_of(below(directory, "x"))),
+      log_(log),
+      issued_(std::move(issued)),
+      env_mount_(env_mount) {}
 
 std::string HandedOff::folder_of(const std::string& id) const { return below(directory_, id); }
 
@@ -117,6 +145,7 @@ void HandedOff::recall(Clock::time_point now) {
     if (grant) {
       record.grant = *grant;
       record.grant.id = id;
+      record.has_env = status_of(below(folder_of(id), kEnv)).has_value();
       record.env_line = gpu_env_line(record.grant);
     } else {
       record.is_readable = false;
@@ -133,8 +162,8 @@ Status HandedOff::write(const NestedGrant& grant) const {
   if (Status written = write_atomically(document_in(folder), to_json(grant)); !written) {
     return written;
   }
-  if (Status written = write_in_place(below(folder, kEnv), gpu_env_line(grant)); !written) {
-    return written;
+  if (env_mount_ == GpuEnvMount::kReadOnly) {
+    if (Status made = create(below(folder, kEnv), gpu_env_line(grant)); !made) return made;
   }
   for (const std::string& changed : {folder, directory_}) sync_folder(changed);
   return Done{};
@@ -147,12 +176,15 @@ Result<HandedOffPaths> HandedOff::issue(NestedGrant grant, Clock::time_point now
     [[maybe_unused]] const Status removed = remove(grant.id);
     return written.error().in("handing GPUs off to a node pod");
   }
-  HandedOffPaths paths{grant.id, below(folder, kEnv), below(folder, kShown)};
+  const bool has_env = env_mount_ == GpuEnvMount::kReadOnly;
+  HandedOffPaths paths{grant.id, has_env ? below(folder, kEnv) : "", below(folder, kShown)};
   {
     const std::lock_guard lock(mutex_);
     std::string line = gpu_env_line(grant);
-    records_.emplace(paths.id,
-                     Record{.grant = std::move(grant), .since = now, .env_line = std::move(line)});
+    records_.emplace(paths.id, Record{.grant = std::move(grant),
+                                      .since = now,
+                                      .has_env = has_env,
+                                      .env_line = std::move(line)});
   }
   issued_();
   return paths;
@@ -166,20 +198,22 @@ void HandedOff::withdraw(const std::string& id) {
   }
 }
 
-// The container may write the file as it likes, as scripts of older systems do.
-// One that has other GPUs in it than we wrote or granted is its own, and stays.
-// What no guest could read is put right.
+// A container of an earlier agent may write the file as it likes, as scripts of older
+// systems do. One that has other GPUs in it than we wrote or granted is its own, and
+// stays. What no guest could read is put right.
 Status HandedOff::renew_env(Record& record, const NestedGrant& grant) const {
+  if (!record.has_env) return Done{};
   const std::string path = below(folder_of(grant.id), kEnv);
   const std::string line = gpu_env_line(grant);
-  const auto text = read_plain_file(path, kLargestFile);
+  const auto text = read_plain_file(path, kLargestEnv);
   if (text && *text == line) {
     record.env_line = line;
     return Done{};
   }
   const bool is_too_large = !text && text.error().code == ErrorCode::kInvalidArgument;
   if (!text && !is_too_large && text.error().code != ErrorCode::kNotFound) return text.error();
-  if (text) {
+  const auto status = status_of(path);
+  if (text && status && is_writable(*status)) {
     const auto env = parse_gpu_env(*text);
     const auto last = parse_gpu_env(record.env_line);
     const auto now = parse_gpu_env(line);
@@ -188,9 +222,46 @@ Status HandedOff::renew_env(Record& record, const NestedGrant& grant) const {
     const bool is_ours = !env || *env == *last || *env == GpuEnv{.names = granted_names(grant)};
     if (!is_ours) return Done{};
   }
-  if (Status written = write_in_place(path, line); !written) return written;
+  if (Status written = status ? write_in_place(path, line) : create(path, line); !written) {
+    return written;
+  }
   record.env_line = line;
   return Done{};
+}
+
+bool HandedOff::has_writable() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(records_, [&](const auto& entry) {
+    const auto status = status_of(below(folder_of(entry.first), kEnv));
+    return status && is_writable(*status);
+  });
+}
+
+void HandedOff::cut_writable() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, record] : records_) cut(record);
+}
+
+// Once for each size that it cannot be cut from.
+void HandedOff::cut(Record& record) const {
+  const std::string path = below(folder_of(record.grant.id), kEnv);
+  const auto status = status_of(path);
+  if (!status || !is_writable(*status) || bytes_of(*status) <= kLargestEnv) {
+    record.last_growth.clear();
+    return;
+  }
+  const std::string bytes = std::to_string(bytes_of(*status));
+  const Status written = write_in_place(path, record.env_line);
+  if (written) {
+    log_.warning("the /gpu.env of a node pod, which it may write, has grown and has been cut",
+                 {{"grant", record.grant.id}, {"bytes", bytes}});
+    return;
+  }
+  const std::string problem =
+      "it takes " + bytes + " bytes of the node's disk: " + written.error().message;
+  if (std::exchange(record.last_growth, problem) == problem) return;
+  log_.warning("the /gpu.env of a node pod has grown and cannot be cut; delete the pod",
+               {{"grant", record.grant.id}, {"reason", problem}});
 }
 
 // Each by itself: one that cannot be written is tried again, and does not keep the
@@ -285,4 +356,4 @@ std::vector<NestedGrant> HandedOff::grants() const {
   return all;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

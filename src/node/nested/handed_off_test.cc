@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/handed_off.h"
+#include "node/nested/handed_off.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -12,11 +12,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "base/unique_fd.h"
+#include "base/path.h"
+#include "formats/nested_grant_json.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::seconds;
@@ -48,6 +50,17 @@ class HandedOffTest : public testing::Test {
     return text ? *text : text.error().message;
   }
 
+  // As agents left it that mounted it writable.
+  static void make_writable(const HandedOffPaths& paths) {
+    EXPECT_EQ(::chmod(paths.gpu_env.c_str(), 0666), 0);
+  }
+
+  static struct stat status_of(const std::string& path) {
+    struct stat status{};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0);
+    return status;
+  }
+
   static HandedOff::HealthOf lost(const std::string& uuid) {
     return [uuid](const std::string& /*resource*/, const NestedDevice& device) {
       return device.uuid == uuid ? Health{{"lost"}} : Health{};
@@ -56,6 +69,8 @@ class HandedOffTest : public testing::Test {
 
   const TempDir dir_;
   Log quiet_{[](std::string_view) {}};
+  std::string said_;
+  Log heard_{[this](std::string_view line) { said_ += line; }};
   const HandedOff::Clock::time_point now_ = HandedOff::Clock::now();
 };
 
@@ -74,6 +89,85 @@ TEST_F(HandedOffTest, IsTheContainersAlone) {
   EXPECT_NE(one.gpu_env, other.gpu_env);
   std::ofstream(one.gpu_env) << "mine";
   EXPECT_EQ(env(other), "GPU-a,GPU-b\n");
+}
+
+TEST_F(HandedOffTest, IsForItsOwnerAloneToWrite) {
+  HandedOff store(dir_.path(), quiet_);
+  const HandedOffPaths paths = must_issue(store);
+  EXPECT_EQ(status_of(paths.gpu_env).st_mode & 0777U, 0644U);
+  store.refresh(lost("GPU-a"));
+  EXPECT_EQ(status_of(paths.gpu_env).st_mode & 0777U, 0644U);
+  EXPECT_FALSE(store.has_writable());
+}
+
+TEST_F(HandedOffTest, HasNoGpuEnvWhereThePodWritesItsOwn) {
+  HandedOffPaths paths;
+  {
+    HandedOff store(dir_.path(), quiet_, [] {}, GpuEnvMount::kPod);
+    paths = must_issue(store);
+  }
+  EXPECT_EQ(paths.gpu_env, "");
+  // Also for an agent that would mount one.
+  HandedOff next(dir_.path(), quiet_);
+  next.recall(now_);
+  next.refresh(lost("GPU-a"));
+  EXPECT_FALSE(document(paths).devices[0].health.ok());
+  EXPECT_EQ(*list_directory(dir_.path(paths.id)), std::vector<std::string>{"shown"});
+}
+
+TEST_F(HandedOffTest, OverwritesWhatIsNotItsOwnInAFileThatNoPodMayWrite) {
+  HandedOff store(dir_.path(), quiet_);
+  const HandedOffPaths paths = must_issue(store);
+  std::ofstream(paths.gpu_env) << "GPU-b";
+  store.refresh(lost("none"));
+  EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
+}
+
+TEST_F(HandedOffTest, CutsWhatAPodOfAnEarlierAgentMadeOfIt) {
+  HandedOff store(dir_.path(), heard_);
+  const HandedOffPaths paths = must_issue(store);
+  make_writable(paths);
+  EXPECT_TRUE(store.has_writable());
+  store.cut_writable();
+  EXPECT_EQ(said_.find("has been cut"), std::string::npos);
+  std::ofstream(paths.gpu_env) << std::string(100'000, 'x');
+  store.cut_writable();
+  EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
+  EXPECT_THAT(said_, HasSubstr("has been cut"));
+  EXPECT_THAT(said_, HasSubstr(paths.id));
+}
+
+TEST_F(HandedOffTest, CutsBlocksThatAPodHasSetAsideBehindTheEnd) {
+  HandedOff store(dir_.path(), quiet_);
+  const HandedOffPaths paths = must_issue(store);
+  make_writable(paths);
+  {
+    const UniqueFd pod(::open(paths.gpu_env.c_str(), O_RDWR | O_CLOEXEC));
+    if (::fallocate(pod.get(), FALLOC_FL_KEEP_SIZE, 0, 8 << 20) != 0) {
+      GTEST_SKIP() << "this file system sets nothing aside";
+    }
+  }
+  ASSERT_GT(status_of(paths.gpu_env).st_blocks, 1000);
+  store.cut_writable();
+  EXPECT_LT(status_of(paths.gpu_env).st_blocks, 1000);
+  EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
+}
+
+TEST_F(HandedOffTest, SaysWhatToDoWhereItMayNotBeCut) {
+  HandedOff store(dir_.path(), heard_);
+  const HandedOffPaths paths = must_issue(store);
+  make_writable(paths);
+  std::ofstream(paths.gpu_env) << std::string(100'000, 'x');
+  // As a pod does by changing owner and mode, for an agent without capabilities.
+  const UniqueFd pod(::open(paths.gpu_env.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_WRLCK), 0) << errno;
+  ::signal(SIGIO, SIG_IGN);
+  store.cut_writable();
+  EXPECT_THAT(said_, HasSubstr("bytes of the node's disk"));
+  EXPECT_THAT(said_, HasSubstr("delete the pod"));
+  ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_UNLCK), 0);
+  store.cut_writable();
+  EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
 
 TEST_F(HandedOffTest, IsRefusedWhereItCannotBeWritten) {
@@ -106,6 +200,7 @@ TEST_F(HandedOffTest, SaysWhenAGpuIsLostAndWhenItIsBack) {
 TEST_F(HandedOffTest, LeavesAGpuEnvAloneThatItsPodWroteOtherwise) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
+  make_writable(paths);
   std::ofstream(paths.gpu_env) << "GPU-b";
   store.refresh(lost("GPU-b"));
   EXPECT_EQ(env(paths), "GPU-b");
@@ -115,6 +210,7 @@ TEST_F(HandedOffTest, LeavesAGpuEnvAloneThatItsPodWroteOtherwise) {
 TEST_F(HandedOffTest, KeepsAGpuEnvCurrentThatItsPodWroteAsGranted) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
+  make_writable(paths);
   std::ofstream(paths.gpu_env) << "GPU-a,GPU-b\r\n";
   store.refresh(lost("GPU-b"));
   EXPECT_EQ(env(paths), "GPU-a\n");
@@ -217,6 +313,7 @@ TEST_F(HandedOffTest, KnowsItsFolderWithASlashBehindIt) {
 TEST_F(HandedOffTest, PutsALostGpuOutAgainThatAScriptHasPutBackIn) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
+  make_writable(paths);
   store.refresh(lost("GPU-b"));
   std::ofstream(paths.gpu_env) << "GPU-a,GPU-b\n";
   store.refresh(lost("GPU-b"));
@@ -241,6 +338,7 @@ TEST_F(HandedOffTest, IsPutRightOnceItCanBeWritten) {
 TEST_F(HandedOffTest, IsPutRightWhenAPodMadeItTooLargeToBeRead) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
+  make_writable(paths);
   std::ofstream(paths.gpu_env) << std::string(2'000'000, 'x');
   store.refresh(lost("none"));
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
@@ -250,6 +348,7 @@ TEST_F(HandedOffTest, IsPutRightWhenAPodMadeItTooLargeToBeRead) {
 TEST_F(HandedOffTest, IsPutRightWhenNoGuestCouldReadIt) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
+  make_writable(paths);
   std::ofstream(paths.gpu_env) << "\nPU-a,GPU-b\n";
   store.refresh(lost("none"));
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
@@ -287,4 +386,4 @@ TEST_F(HandedOffTest, DoesNotWaitForAPipeThatAPodPutInTheDocumentsPlace) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

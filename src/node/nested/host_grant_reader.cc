@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/host_grant_reader.h"
+#include "node/nested/host_grant_reader.h"
 
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/path.h"
+#include "formats/nested_grant_json.h"
+#include "formats/parse_gpu_env.h"
+#include "os/file_identity.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono::milliseconds;
@@ -25,15 +28,6 @@ constexpr milliseconds kEmptyPatience{500};
 constexpr milliseconds kUnwatchedPause{2'000};
 constexpr int kTries = 5;
 
-using Identity = std::tuple<dev_t, ino_t, off_t, time_t, long>;
-
-Identity identity_of(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return {};
-  return {status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
-          status.st_mtim.tv_nsec};
-}
-
 // Opening a pipe could take for ever.
 bool is_plain(const std::string& path) {
   struct stat status{};
@@ -44,9 +38,9 @@ bool is_plain(const std::string& path) {
 Result<std::string> read_steady_file(const std::string& path) {
   if (!is_plain(path)) return Error{ErrorCode::kInvalidArgument, path + " is no plain file"};
   for (int tries = 0; tries < kTries; ++tries) {
-    const Identity before = identity_of(path);
+    const auto before = file_identity(path);
     Result<std::string> text = read_file(path, kLargestFile);
-    if (!text || identity_of(path) == before) return text;
+    if (!text || file_identity(path) == before) return text;
   }
   return Error{ErrorCode::kUnavailable, "reading " + path + ": it changes all the time"};
 }
@@ -156,4 +150,4 @@ bool HostGrantReader::look(Clock::time_point now) {
   return std::exchange(problem_, problem) != problem || is_new;
 }
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -11,11 +11,12 @@
 #include <optional>
 #include <string>
 
-#include "base/paths_watch.h"
-#include "nested/host_grant.h"
-#include "nested/options.h"
+#include "base/result.h"
+#include "core/nested/host_grant.h"
+#include "core/settings/nested_options.h"
+#include "os/paths_watch.h"
 
-namespace tranche {
+namespace tranche::node {
 
 class HostGrantReader {
  public:
@@ -58,4 +59,4 @@ class HostGrantReader {
 // there is nothing to read yet.
 Result<HostGrant> read_host_grant(const NestedOptions& options);
 
-}  // namespace tranche
+}  // namespace tranche::node

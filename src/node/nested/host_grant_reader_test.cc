@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nested/host_grant_reader.h"
+#include "node/nested/host_grant_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,10 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "base/path.h"
+#include "formats/nested_grant_json.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 namespace {
 
 using std::chrono_literals::operator""ms;
@@ -271,4 +273,4 @@ TEST_F(HostGrantReaderTest, TakesNoHalfOfAFileThatIsBeingWritten) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::node

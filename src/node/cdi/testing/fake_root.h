@@ -16,10 +16,10 @@
 #include <fstream>
 #include <string>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "base/path.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::node {
 
 // An ELF file with this DT_SONAME, or without one.
 inline std::string elf_with_soname(const std::string& soname) {
@@ -77,6 +77,12 @@ class FakeRoot {
     std::filesystem::create_symlink(target, path(inside));
   }
 
+  // What is left of a daemon's socket in the file system; nobody listens.
+  void socket(const std::string& inside) {
+    folder(parent_of(inside));
+    if (::mknod(path(inside).c_str(), S_IFSOCK | 0666, 0) != 0) std::abort();
+  }
+
   void node(const std::string& inside, unsigned major, unsigned minor, mode_t mode = 0666,
             gid_t gid = 0) {
     folder(parent_of(inside));
@@ -97,4 +103,4 @@ class FakeRoot {
   TempDir folder_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::node

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tranche::nvml::abi {
+namespace tranche::node::nvml::abi {
 
 using Return = int;
 inline constexpr Return kSuccess = 0;
@@ -283,6 +283,15 @@ inline constexpr unsigned char kFabricNotStarted = 1;
 inline constexpr unsigned char kFabricInProgress = 2;
 inline constexpr unsigned char kFabricCompleted = 3;
 
+// Units of the chip whose retirement awaits a reset, from R580 on.
+struct RepairStatus {
+  unsigned version;
+  unsigned channel_pending;
+  unsigned tpc_pending;
+};
+static_assert(sizeof(RepairStatus) == 12);
+inline constexpr unsigned kRepairStatusV1 = 0x0100000c;
+
 // Limits of a control group's memory on a GPU, from R615 on.
 struct MemoryLimits {
   const char* name_space;  // the group's path
@@ -307,4 +316,4 @@ inline constexpr int kTopologySystem = 50;
 inline constexpr int kRemoteGpu = 0;
 inline constexpr int kRemoteSwitch = 2;
 
-}  // namespace tranche::nvml::abi
+}  // namespace tranche::node::nvml::abi

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/compute_modes.h"
+#include "node/driver/nvml/compute_modes.h"
 
 #include <memory>
 #include <optional>
 #include <utility>
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 constexpr int kDone = 0;
@@ -105,4 +105,4 @@ Result<int> ComputeModes::on(const GpuUuid& gpu, Work work) {
   return *std::move(outcome.value);
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

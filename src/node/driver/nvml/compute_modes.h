@@ -12,14 +12,14 @@
 #include <functional>
 #include <string>
 
-#include "base/patient_caller.h"
 #include "base/result.h"
-#include "gpu/compute_mode.h"
-#include "gpu/gpu.h"
-#include "nvml/options.h"
-#include "nvml/session.h"
+#include "core/gpu/compute_mode.h"
+#include "core/gpu/gpu.h"
+#include "core/settings/driver_options.h"
+#include "node/driver/nvml/session.h"
+#include "os/patient_caller.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 class ComputeModes {
  public:
@@ -43,4 +43,4 @@ class ComputeModes {
   StuckCall stuck_;
 };
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

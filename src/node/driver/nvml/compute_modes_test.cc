@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/compute_modes.h"
+#include "node/driver/nvml/compute_modes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/testing/temp_dir.h"
-#include "sim/node/simulated_node.h"
-#include "sim/worlds/builtin.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
+
+namespace sim = testbed::sim;
 namespace {
 
 using testing::HasSubstr;
@@ -89,4 +91,4 @@ TEST_F(ComputeModesOnAWorld, SaysThatThereIsNoLibrary) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

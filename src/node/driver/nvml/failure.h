@@ -3,10 +3,10 @@
 // A driver call that failed, as the inventory knows failures.
 #pragma once
 
-#include "inventory/gpu_source.h"
-#include "nvml/library.h"
+#include "core/health/driver_reading.h"
+#include "node/driver/nvml/library.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 inline GpuFailure failure_of(const Library& library, const char* function, abi::Return code) {
   GpuFailure failure{FailureKind::kOther, library.describe(function, code)};
@@ -15,4 +15,4 @@ inline GpuFailure failure_of(const Library& library, const char* function, abi::
   return failure;
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

@@ -8,14 +8,15 @@
 #include <map>
 #include <memory>
 
-#include "base/testing/temp_dir.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "inventory/scanner.h"
-#include "nvml/nvml_source.h"
-#include "nvml/testing/node_life.h"
-#include "sim/node/simulated_node.h"
+#include "node/driver/nvml/nvml_source.h"
+#include "node/driver/nvml/testing/node_life.h"
+#include "node/driver/scanner.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/node/simulated_node.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 using std::chrono::milliseconds;
@@ -28,9 +29,9 @@ class InterruptedSource final : public GpuSource {
 
   Status open() override { return inner_.open(); }
   void close() override { inner_.close(); }
-  Result<DriverReading> read(const ReadWish& wish) override {
+  Result<DriverReading> read(const ReadRequest& request) override {
     if (std::exchange(interrupts_, false)) return Error{ErrorCode::kUnavailable, "interrupted"};
-    return inner_.read(wish);
+    return inner_.read(request);
   }
   Result<std::vector<DriverEvent>> wait(milliseconds at_most) override {
     return inner_.wait(at_most);
@@ -52,9 +53,9 @@ class InterruptedSource final : public GpuSource {
 struct Agent {
   Agent(const sim::SimulatedNode& node, const std::string& memory_file, Log& log)
       : driver({.container_root = node.root(), .call_patience = std::chrono::seconds(60)},
-               HostFiles(node.root()), log),
+               KernelFiles(node.root()), log),
         source(driver),
-        scanner(source, HostFiles(node.root()), memory_file, log,
+        scanner(source, KernelFiles(node.root()), memory_file, log,
                 [this](const Inventory& now) { inventory = now; }) {}
 
   NvmlSource driver;
@@ -124,10 +125,12 @@ class InventoryLife {
   }
 
   void step() {
-    sim::World world = *node_.world();
+    const sim::World before = *node_.world();
+    sim::World world = before;
     if (!life_.happen(world)) return;
     EXPECT_TRUE(node_.apply([&](const sim::World&) -> Result<sim::World> { return world; }));
     lines_.clear();
+    if (life_.xid_on()) note_xid(before, world, *life_.xid_on());
     if (life_.below(2) == 0) agent_->source.take_events();
     // In the session that was open while it happened.
     if (agent_->scanner.scan_once()) check_what_is_in_the_session();
@@ -142,6 +145,15 @@ class InventoryLife {
   const std::string& history() const { return life_.history(); }
 
  private:
+  // Where the GPU was also reset since the last look, nobody can say which came first.
+  void note_xid(const sim::World& before, const sim::World& world, const GpuUuid& uuid) {
+    const sim::Gpu* was = sim::find_gpu(before, uuid);
+    const unsigned generation = sim::find_gpu(world, uuid)->generation;
+    xid_generation_.reset();
+    faulty_.erase(uuid);
+    if (was != nullptr && was->generation == generation) xid_generation_ = generation;
+  }
+
   void end_session() {
     const unsigned how = life_.below(8);
     restarted_ = how > 5;
@@ -214,6 +226,7 @@ class InventoryLife {
       check_no_ghost(world, shown);
     }
     check_xid(world);
+    check_faults(world);
     listed_before_ = std::move(listed);
   }
 
@@ -244,7 +257,7 @@ class InventoryLife {
         << "a ghost: " << facts(shown);
   }
 
-  void check_xid(const sim::World& world) const {
+  void check_xid(const sim::World& world) {
     const std::optional<GpuUuid>& uuid = life_.xid_on();
     const sim::Gpu* gpu = uuid ? sim::find_gpu(world, *uuid) : nullptr;
     std::vector<std::string> blamed;
@@ -259,6 +272,21 @@ class InventoryLife {
     } else if (answers(world, *gpu)) {
       EXPECT_EQ(blamed, std::vector{uuid->text});
     }
+    if (gpu != nullptr && xid_generation_ && blamed == std::vector{uuid->text}) {
+      faulty_[*uuid] = *xid_generation_;
+    }
+  }
+
+  // Only a reset ends that XID: a GPU that had none since is unhealthy, whatever its
+  // counters did when we closed the driver.
+  void check_faults(const sim::World& world) {
+    for (auto fault = faulty_.begin(); fault != faulty_.end();) {
+      const sim::Gpu* gpu = sim::find_gpu(world, fault->first);
+      const Gpu* shown = listed(fault->first);
+      const bool is_open = gpu != nullptr && gpu->generation == fault->second;
+      if (is_open && shown != nullptr) EXPECT_FALSE(shown->health.ok()) << facts(*gpu);
+      fault = is_open ? std::next(fault) : faulty_.erase(fault);
+    }
   }
 
   NodeLife life_;
@@ -269,6 +297,8 @@ class InventoryLife {
   std::unique_ptr<Agent> agent_;
   std::map<GpuUuid, std::uint64_t> listed_before_;  // with their memory sizes
   std::map<GpuUuid, unsigned> generations_;         // of those that answered then
+  std::optional<unsigned> xid_generation_;          // of the GPU when it had its last XID
+  std::map<GpuUuid, unsigned> faulty_;              // since which generation
   bool restarted_ = false;
 };
 
@@ -292,4 +322,4 @@ TEST(InventoryLife, ListsTheGpusThatAreThereAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

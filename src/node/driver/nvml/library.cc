@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/library.h"
+#include "node/driver/nvml/library.h"
 
 #include <dlfcn.h>
 
@@ -8,9 +8,10 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/files.h"
+#include "base/path.h"
+#include "os/files.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 // Resolves to the first name that is there: give the newest first.
@@ -32,6 +33,16 @@ void find_settings(void* handle, Functions& f) {
   find_first(handle, f.set_compute_mode, {"nvmlDeviceSetComputeMode"});
   find_first(handle, f.set_memory_limits, {"nvmlDeviceSetMemoryLimits_v1"});
   find_first(handle, f.memory_limits, {"nvmlDeviceGetMemoryLimits_v1"});
+}
+
+// What tells how a card is; not every driver has it all.
+void find_vitals(void* handle, Functions& f) {
+  find_first(handle, f.temperature, {"nvmlDeviceGetTemperature"});
+  find_first(handle, f.power_usage, {"nvmlDeviceGetPowerUsage"});
+  find_first(handle, f.pcie_replays, {"nvmlDeviceGetPcieReplayCounter"});
+  find_first(handle, f.ecc_errors, {"nvmlDeviceGetTotalEccErrors"});
+  find_first(handle, f.persistence_mode, {"nvmlDeviceGetPersistenceMode"});
+  find_first(handle, f.repair_status, {"nvmlDeviceGetRepairStatus"});
 }
 
 }  // namespace
@@ -118,6 +129,7 @@ Status Library::resolve() {
   }
   want(f.validate_inforom, {"nvmlDeviceValidateInforom"}, "");
   find_settings(handle_, f);
+  find_vitals(handle_, f);
   want(f.common_ancestor, {"nvmlDeviceGetTopologyCommonAncestor"}, "PCIe topology is not known");
   want(f.nvlink_state, {"nvmlDeviceGetNvLinkState"}, "NVLinks are not known");
   want(f.nvlink_remote_pci,
@@ -144,4 +156,4 @@ std::string find_below(const std::string& driver_root) {
   return {};
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

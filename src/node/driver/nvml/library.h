@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "nvml/abi.h"
+#include "node/driver/nvml/abi.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 struct Functions {
   using Return = abi::Return;
@@ -59,6 +59,12 @@ struct Functions {
   Return (*fabric_info)(Device, abi::FabricInfo*) = nullptr;
   Return (*fabric_info_v)(Device, abi::FabricInfoV2*) = nullptr;
   Return (*validate_inforom)(Device) = nullptr;
+  Return (*temperature)(Device, int, unsigned*) = nullptr;
+  Return (*power_usage)(Device, unsigned*) = nullptr;
+  Return (*pcie_replays)(Device, unsigned*) = nullptr;
+  Return (*ecc_errors)(Device, int, int, unsigned long long*) = nullptr;
+  Return (*persistence_mode)(Device, unsigned*) = nullptr;
+  Return (*repair_status)(Device, abi::RepairStatus*) = nullptr;
 
   Return (*device_by_uuid)(const char*, Device*) = nullptr;
   Return (*compute_mode)(Device, int*) = nullptr;
@@ -111,4 +117,4 @@ inline constexpr const char* kSoname = "libnvidia-ml.so.1";
 // where there is none.
 std::string find_below(const std::string& driver_root);
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/nvml_source.h"
+#include "node/driver/nvml/nvml_source.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/files.h"
 #include "base/text.h"
-#include "nvml/memory_limits.h"
-#include "nvml/read_topology.h"
+#include "node/driver/nvml/read_topology.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 using std::chrono::milliseconds;
@@ -28,7 +26,7 @@ std::string cuda_text(int version) {
 
 }  // namespace
 
-NvmlSource::NvmlSource(DriverOptions options, HostFiles host, Log& log)
+NvmlSource::NvmlSource(DriverOptions options, KernelFiles host, Log& log)
     : options_(std::move(options)), host_(std::move(host)), log_(log) {}
 
 Status NvmlSource::open() {
@@ -61,7 +59,6 @@ Status NvmlSource::open() {
     log_.warning("the driver's library is old", {{"lacks", lacking}});
   }
   read_versions();
-  ask_for_limits();
   renew_events();
   return Done{};
 }
@@ -85,27 +82,36 @@ void NvmlSource::close() {
       },
       options_.call_patience * kPatienceToOpen);
   if (!outcome.value) stuck_ = outcome.stuck;
-  const bool held_on =
-      stuck_.is_stuck() || stuck_wait_.is_stuck() || stuck_topology_.is_stuck() ||
-      stuck_limits_.is_stuck() ||
-      std::ranges::any_of(places_, [](const auto& place) { return place.second.stuck.is_stuck(); });
-  if (said_.changed("held on", held_on ? "yes" : "") && held_on) {
-    log_.warning("a driver call that does not return keeps the driver open");
+  const std::string held_on = still_open();
+  if (said_.changed("held on", held_on) && !held_on.empty()) {
+    log_.warning("a driver call that does not return keeps the driver open", {{"reason", held_on}});
   }
 }
 
-Result<DriverReading> NvmlSource::read(const ReadWish& wish) {
+std::string NvmlSource::still_open() const {
+  std::vector<std::string> calls;
+  for (const auto& [index, place] : places_) {
+    if (place.stuck.is_stuck()) calls.push_back(place.stuck_where);
+  }
+  if (stuck_.is_stuck()) calls.emplace_back("a call about the driver as a whole");
+  if (stuck_wait_.is_stuck()) calls.emplace_back("waiting for events");
+  if (stuck_topology_.is_stuck()) calls.emplace_back("reading the topology");
+  if (limits_.is_stuck()) calls.emplace_back("asking for memory limits");
+  return calls.empty() ? "" : "a driver call of the agent has not returned: " + join(calls, "; ");
+}
+
+Result<DriverReading> NvmlSource::read(const ReadRequest& request) {
   if (!session_) return Error{ErrorCode::kUnavailable, "the driver is not open"};
   if (stuck_.is_stuck()) return not_returning("an earlier call of the driver");
   if (!events_) renew_events();
-  Result<std::vector<GpuQuestion>> asked = questions(wish);
+  Result<std::vector<GpuQuestion>> asked = questions(request);
   if (!asked) return asked.error();
   DriverReading reading{.kind = DriverKind::kNvml,
                         .driver_version = versions_.driver,
                         .cuda_version = versions_.cuda,
-                        .limits_memory = limits_memory_,
                         .session = session_number_};
   for (const GpuQuestion& question : *asked) reading.gpus.push_back(ask(question));
+  ask_for_limits(reading);
   forget_unnamed_gpus();
   read_topology_if_changed(reading.gpus);
   reading.topology = topology_;
@@ -129,10 +135,12 @@ Result<std::vector<DriverEvent>> NvmlSource::wait(milliseconds at_most) {
         waited.code = events->wait(waited.data, static_cast<unsigned>(at_most.count()));
         return waited;
       },
-      at_most + options_.call_patience);
+      at_most + options_.call_patience, stop_waiting_.get_token());
   if (!outcome.value) {
-    stuck_wait_ = outcome.stuck;
     events_.reset();
+    // Left behind on purpose: it ends soon, or with the process.
+    if (stop_waiting_.stop_requested()) return std::vector<DriverEvent>{};
+    stuck_wait_ = outcome.stuck;
     return not_returning("waiting for events");
   }
   if (outcome.value->code == abi::kTimeout) return std::vector<DriverEvent>{};
@@ -153,7 +161,7 @@ std::string NvmlSource::library_path() const {
   return found.empty() ? kSoname : found;
 }
 
-Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadWish& wish) {
+Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadRequest& request) {
   const Result<unsigned> gpus = count();
   if (!gpus) return gpus.error();
   std::erase_if(places_, [&](const auto& place) { return place.first >= *gpus; });
@@ -168,7 +176,7 @@ Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadWish& wish) {
                      .events = events_,
                      .why_no_events = why_no_events_,
                      .is_registered = place.is_registered,
-                     .wish = wish});
+                     .request = request});
   }
   return asked;
 }
@@ -233,9 +241,18 @@ GpuReading NvmlSource::ask(const GpuQuestion& question) {
   place.is_registered = answer->is_registered;
   if (answer->reading.gpu) {
     place.gpu = answer->reading.gpu->uuid;
+    tell_of_unread(*place.gpu, answer->is_unread);
     known_[*place.gpu] = {*answer->reading.gpu, std::move(answer->slices), answer->is_complete};
   }
   return answer->reading;
+}
+
+void NvmlSource::tell_of_unread(const GpuUuid& gpu, bool is_unread) {
+  if (!said_.changed("unread " + gpu.text, is_unread ? "yes" : "") || !is_unread) return;
+  log_.warning(
+      "gpu supports no value that is read from the card (temperature, power, PCIe replays, memory "
+      "errors): its loss is seen only where the driver notices it",
+      {{"gpu", gpu.text}});
 }
 
 std::optional<Gpu> NvmlSource::known_at(const Place& place) const {
@@ -297,12 +314,22 @@ void NvmlSource::read_versions() {
 }
 
 // By itself, so that a GPU that does not answer costs nothing but this.
-void NvmlSource::ask_for_limits() {
-  if (stuck_limits_.is_stuck()) return;
-  const auto outcome = caller_.call<bool>(
-      [session = session_] { return nvml::limits_memory(*session); }, options_.call_patience);
-  if (!outcome.value) stuck_limits_ = outcome.stuck;
-  limits_memory_ = outcome.value.value_or(false);
+void NvmlSource::ask_for_limits(DriverReading& reading) {
+  limits_.look(caller_, {.session = session_,
+                         .session_number = session_number_,
+                         .gpus = static_cast<unsigned>(reading.gpus.size()),
+                         .patience = options_.call_patience});
+  reading.limits_memory = limits_.limits_memory();
+  reading.limits_unknown = limits_.unknown();
+  if (said_.changed("limits", limits_.unknown()) && !limits_.unknown().empty()) {
+    log_.warning("not known whether the driver limits memory; it is asked again",
+                 {{"reason", limits_.unknown()},
+                  {"until-then", limits_.limits_memory() ? "it does, as before" : "no"}});
+  }
+  for (auto& [index, failure] : limits_.take_failures()) {
+    GpuReading& one = reading.gpus.at(index);
+    if (!one.failure) one.failure = std::move(failure);
+  }
 }
 
 // The links between GPUs do not change while the same ones are there; reading
@@ -344,4 +371,4 @@ DriverEvent NvmlSource::translate(const abi::EventData& data) const {
   return event;
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

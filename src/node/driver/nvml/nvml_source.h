@@ -9,27 +9,31 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
-#include "base/log.h"
-#include "base/patient_caller.h"
-#include "host/host_files.h"
-#include "inventory/gpu_source.h"
-#include "nvml/options.h"
-#include "nvml/read_gpu.h"
-#include "nvml/session.h"
+#include "core/settings/driver_options.h"
+#include "node/driver/gpu_source.h"
+#include "node/driver/kernel_files.h"
+#include "node/driver/nvml/memory_limits.h"
+#include "node/driver/nvml/read_gpu.h"
+#include "node/driver/nvml/session.h"
+#include "os/log.h"
+#include "os/patient_caller.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 class NvmlSource final : public GpuSource {
  public:
-  NvmlSource(DriverOptions options, HostFiles host, Log& log);
+  NvmlSource(DriverOptions options, KernelFiles host, Log& log);
 
   Status open() override;
   void close() override;
-  Result<DriverReading> read(const ReadWish& wish) override;
+  std::string still_open() const override;
+  Result<DriverReading> read(const ReadRequest& request) override;
   Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) override;
+  void stop_waiting() override { stop_waiting_.request_stop(); }
 
  private:
   // The GPU at an index of this session. Another session can have others there.
@@ -46,7 +50,7 @@ class NvmlSource final : public GpuSource {
   };
 
   std::string library_path() const;
-  Result<std::vector<GpuQuestion>> questions(const ReadWish& wish);
+  Result<std::vector<GpuQuestion>> questions(const ReadRequest& request);
   Result<unsigned> count();
   void renew_events();
   GpuReading ask(const GpuQuestion& question);
@@ -55,14 +59,16 @@ class NvmlSource final : public GpuSource {
   void forget_unnamed_gpus();
   void mark_changed(const std::optional<GpuUuid>& gpu);
   void read_versions();
-  void ask_for_limits();
+  void ask_for_limits(DriverReading& reading);
+  void tell_of_unread(const GpuUuid& gpu, bool is_unread);
   void read_topology_if_changed(const std::vector<GpuReading>& readings);
   DriverEvent translate(const abi::EventData& data) const;
 
   const DriverOptions options_;
-  const HostFiles host_;
+  const KernelFiles host_;
   Log& log_;
   PatientCaller caller_;
+  std::stop_source stop_waiting_;
 
   std::shared_ptr<const Session> session_;
   std::uint64_t session_number_ = 0;
@@ -75,12 +81,11 @@ class NvmlSource final : public GpuSource {
   StuckCall stuck_;
   StuckCall stuck_wait_;
   StuckCall stuck_topology_;
-  StuckCall stuck_limits_;
   Versions versions_;
-  bool limits_memory_ = false;
+  MemoryLimitsInquiry limits_;
   Topology topology_;
   bool topology_is_read_ = false;
   OnChange said_;
 };
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

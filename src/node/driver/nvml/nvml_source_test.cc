@@ -2,16 +2,16 @@
 //
 // The real loader and the simulated library: what NvmlSource makes of a world,
 // and of what happens to it.
-#include "nvml/nvml_source.h"
+#include "node/driver/nvml/nvml_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "nvml/testing/source_on_a_world.h"
+#include "node/driver/nvml/testing/source_on_a_world.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 using std::chrono::milliseconds;
@@ -247,7 +247,7 @@ TEST_F(NvmlSourceOnAWorld, SaysThatTheDriverIsNotLoaded) {
 }
 
 TEST_F(NvmlSourceOnAWorld, SaysThatThereIsNoLibrary) {
-  NvmlSource source({.container_root = "/nowhere"}, HostFiles("/nowhere"), log_);
+  NvmlSource source({.container_root = "/nowhere"}, KernelFiles("/nowhere"), log_);
   const Status opened = source.open();
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kNotFound);
@@ -324,12 +324,40 @@ TEST_F(NvmlSourceOnAWorld, SaysWhereEventsCannotBeWatched) {
   EXPECT_EQ(read().gpus[1].unwatched, "");
 }
 
-TEST_F(NvmlSourceOnAWorld, CountsLinksThatAreDownWhenAskedTo) {
+TEST_F(NvmlSourceOnAWorld, KnowsLinksFromTheFirstLookAndWhenAskedTo) {
   open("hgx-h200");
-  EXPECT_EQ(read().gpus[0].vitals.links_down, std::nullopt);
-  EXPECT_EQ(read({.links = true}).gpus[0].vitals.links_down, 0U);
+  const std::optional<NvLinks> first = read().gpus[0].vitals.links;
+  ASSERT_TRUE(first);
+  EXPECT_THAT(first->up, SizeIs(18));
+  EXPECT_THAT(first->down, IsEmpty());
+  EXPECT_EQ(read().gpus[0].vitals.links, std::nullopt);
   apply(sim::set_link(0, 5, false));
-  EXPECT_EQ(read({.links = true}).gpus[0].vitals.links_down, 1U);
+  const std::optional<NvLinks> now = read({.links = true}).gpus[0].vitals.links;
+  ASSERT_TRUE(now);
+  EXPECT_THAT(now->up, SizeIs(17));
+  EXPECT_THAT(now->down, ElementsAre(5U));
+}
+
+TEST_F(NvmlSourceOnAWorld, CountsLinksThatAreNotConnectedNeitherAsUpNorAsDown) {
+  open("t4-single");
+  EXPECT_EQ(read().gpus[0].vitals.links, NvLinks{});
+}
+
+TEST_F(NvmlSourceOnAWorld, ReadsPendingRetirementsOfUnitsWhenAskedTo) {
+  open("hgx-h200");
+  EXPECT_EQ(read().gpus[0].vitals.units_pending, std::nullopt);
+  EXPECT_EQ(read({.units = true}).gpus[0].vitals.units_pending, false);
+  apply(sim::edit_gpu(0, [](sim::Gpu& gpu) { gpu.vitals.channel_repair_pending = true; }));
+  EXPECT_EQ(read({.units = true}).gpus[0].vitals.units_pending, true);
+}
+
+TEST_F(NvmlSourceOnAWorld, KnowsWhetherTheDriverKeepsTheGpuWhileNobodyHasItOpen) {
+  start("hgx-h200");
+  apply(sim::edit_gpu(1, [](sim::Gpu& gpu) { gpu.persistence = false; }));
+  ASSERT_TRUE(source_->open());
+  const DriverReading reading = read();
+  EXPECT_EQ(reading.gpus[0].vitals.persistence, true);
+  EXPECT_EQ(reading.gpus[1].vitals.persistence, false);
 }
 
 TEST_F(NvmlSourceOnAWorld, ValidatesTheInforomWhenAskedTo) {
@@ -338,4 +366,4 @@ TEST_F(NvmlSourceOnAWorld, ValidatesTheInforomWhenAskedTo) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

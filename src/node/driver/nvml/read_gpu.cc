@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/read_gpu.h"
+#include "node/driver/nvml/read_gpu.h"
 
 #include <array>
 #include <string>
 #include <utility>
 
-#include "nvml/failure.h"
-#include "nvml/read_vitals.h"
+#include "node/driver/nvml/failure.h"
+#include "node/driver/nvml/read_card.h"
+#include "node/driver/nvml/read_vitals.h"
+#include "node/driver/nvml/witness.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 // No GPU has a PiB.
@@ -16,8 +18,12 @@ constexpr std::uint64_t kTooMuchMemory = 1ULL << 50;
 
 class Reader {
  public:
-  Reader(const Session& session, const HostFiles& host, const GpuQuestion& question)
-      : session_(session), api_(session.api()), host_(host), question_(question) {
+  Reader(const Session& session, const KernelFiles& host, const GpuQuestion& question)
+      : session_(session),
+        api_(session.api()),
+        host_(host),
+        question_(question),
+        witness_(session.library()) {
     answer_.reading.index = question.index;
     answer_.is_registered = question.is_registered;
   }
@@ -29,11 +35,10 @@ class Reader {
       if (read_facts(gpu)) {
         // First, so that no change of its slices goes unseen.
         register_events();
-        if (read_slices(gpu)) {
-          answer_.reading.vitals = read_vitals(session_, answer_.handle, question_.wish);
-        }
+        if (read_slices(gpu)) read_health();
       }
     }
+    if (witness_.failure()) answer_.reading.failure = witness_.failure();
     answer_.is_complete = is_complete_ && !answer_.reading.failure;
     return std::move(answer_);
   }
@@ -41,9 +46,23 @@ class Reader {
  private:
   // Notes the first failure; says whether there was none.
   bool went_well(const char* function, abi::Return code) {
-    if (code == abi::kSuccess) return true;
+    if (witness_.hear(function, code) == abi::kSuccess) return true;
     answer_.reading.failure = failure_of(session_.library(), function, code);
     return false;
+  }
+
+  void read_health() {
+    ReadRequest request = question_.request;
+    // Which links are up is to be known before one goes down.
+    request.links = request.links || !is_current();
+    answer_.reading.vitals = read_vitals(session_, answer_.handle, request, witness_);
+    const CardReading card = read_card(session_, answer_.handle, witness_);
+    answer_.reading.failure = card.failure;
+    answer_.is_unread = !card.answered && !card.failure;
+    // Some GPUs that must be reset say so to those who need their memory only.
+    abi::Memory memory{};
+    if (api_.memory_info == nullptr || !is_current()) return;
+    witness_.hear("nvmlDeviceGetMemoryInfo", api_.memory_info(answer_.handle, &memory));
   }
 
   bool find_handle() {
@@ -129,7 +148,8 @@ class Reader {
     if (api_.compute_capability == nullptr) return;
     int major = 0;
     int minor = 0;
-    const abi::Return code = api_.compute_capability(answer_.handle, &major, &minor);
+    const abi::Return code = witness_.hear("nvmlDeviceGetCudaComputeCapability",
+                                           api_.compute_capability(answer_.handle, &major, &minor));
     if (code == abi::kSuccess) {
       gpu.compute_major = static_cast<unsigned>(major);
       gpu.compute_minor = static_cast<unsigned>(minor);
@@ -146,7 +166,8 @@ class Reader {
   void read_memory(Gpu& gpu) {
     if (api_.memory_info == nullptr) return;
     abi::Memory memory{};
-    const abi::Return code = api_.memory_info(answer_.handle, &memory);
+    const abi::Return code =
+        witness_.hear("nvmlDeviceGetMemoryInfo", api_.memory_info(answer_.handle, &memory));
     if (code == abi::kSuccess && memory.total > 0 && memory.total < kTooMuchMemory) {
       gpu.memory_bytes = memory.total;
       return;
@@ -191,9 +212,12 @@ class Reader {
                                            abi::kEventMigConfigChange | abi::kEventGpuUnavailable |
                                            abi::kEventRecoveryAction;
     unsigned long long supported = 0;
-    abi::Return code = api_.supported_events(answer_.handle, &supported);
+    abi::Return code = witness_.hear("nvmlDeviceGetSupportedEventTypes",
+                                     api_.supported_events(answer_.handle, &supported));
     if (code == abi::kSuccess && (supported & kWanted) != 0) {
-      code = api_.register_events(answer_.handle, supported & kWanted, question_.events->handle());
+      code = witness_.hear(
+          "nvmlDeviceRegisterEvents",
+          api_.register_events(answer_.handle, supported & kWanted, question_.events->handle()));
     }
     // Too old a GPU has no events; that is known and said nowhere.
     answer_.is_registered = code == abi::kSuccess || code == abi::kNotSupported;
@@ -204,18 +228,19 @@ class Reader {
 
   const Session& session_;
   const Functions& api_;
-  const HostFiles& host_;
+  const KernelFiles& host_;
   const GpuQuestion& question_;
   const KnownGpu* known_ = nullptr;           // this GPU, as it was last read
   std::optional<GpuFailure> no_memory_size_;  // why its size is not known
   bool is_complete_ = true;
+  Witness witness_;
   GpuAnswer answer_;
 };
 
 }  // namespace
 
-GpuAnswer read_gpu(const Session& session, const HostFiles& host, const GpuQuestion& question) {
+GpuAnswer read_gpu(const Session& session, const KernelFiles& host, const GpuQuestion& question) {
   return Reader(session, host, question).read();
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

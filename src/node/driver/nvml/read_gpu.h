@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu.h"
-#include "host/host_files.h"
-#include "inventory/gpu_source.h"
-#include "nvml/read_mig.h"
-#include "nvml/session.h"
+#include "core/gpu/gpu.h"
+#include "core/health/driver_reading.h"
+#include "node/driver/kernel_files.h"
+#include "node/driver/nvml/read_mig.h"
+#include "node/driver/nvml/session.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 // A GPU as it was last read.
 struct KnownGpu {
@@ -37,7 +37,7 @@ struct GpuQuestion {
   std::shared_ptr<const EventSet> events;
   std::string why_no_events;
   bool is_registered = false;  // they do already
-  ReadWish wish;
+  ReadRequest request;
 };
 
 struct GpuAnswer {
@@ -47,8 +47,11 @@ struct GpuAnswer {
   bool is_complete = false;
   abi::Device handle = nullptr;  // null where even that could not be had
   bool is_registered = false;
+  // No value is to be had from the card, as far as we know any: whether it is still
+  // there, only the driver can say.
+  bool is_unread = false;
 };
 
-GpuAnswer read_gpu(const Session& session, const HostFiles& host, const GpuQuestion& question);
+GpuAnswer read_gpu(const Session& session, const KernelFiles& host, const GpuQuestion& question);
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

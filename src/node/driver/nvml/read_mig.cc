@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/read_mig.h"
+#include "node/driver/nvml/read_mig.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 
-#include "nvml/failure.h"
+#include "node/driver/nvml/failure.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 // What a driver answers that does not have the thing, or does not show it to us.
@@ -19,7 +19,7 @@ bool has_it_not(abi::Return code) {
 
 class MigReader {
  public:
-  MigReader(const Session& session, const HostFiles& host, const MigQuestion& question)
+  MigReader(const Session& session, const KernelFiles& host, const MigQuestion& question)
       : library_(session.library()), api_(session.api()), host_(host), question_(question) {}
 
   MigReading read() && {
@@ -154,7 +154,7 @@ class MigReader {
 
   const Library& library_;
   const Functions& api_;
-  const HostFiles& host_;
+  const KernelFiles& host_;
   const MigQuestion& question_;
   std::optional<MigMinors> minors_;
   MigReading reading_;
@@ -178,8 +178,8 @@ const char* mig_attribute(unsigned profile) {
   }
 }
 
-MigReading read_mig(const Session& session, const HostFiles& host, const MigQuestion& question) {
+MigReading read_mig(const Session& session, const KernelFiles& host, const MigQuestion& question) {
   return MigReader(session, host, question).read();
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

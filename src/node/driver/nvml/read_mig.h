@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "gpu/gpu.h"
-#include "host/host_files.h"
-#include "inventory/gpu_source.h"
-#include "nvml/session.h"
+#include "core/gpu/gpu.h"
+#include "core/health/driver_reading.h"
+#include "node/driver/kernel_files.h"
+#include "node/driver/nvml/session.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 // A MIG device, and the attributes that it was read with: where they differ
 // later, it is another device, whatever its uuid.
@@ -34,10 +34,10 @@ struct MigReading {
   std::optional<GpuFailure> failure;
 };
 
-MigReading read_mig(const Session& session, const HostFiles& host, const MigQuestion& question);
+MigReading read_mig(const Session& session, const KernelFiles& host, const MigQuestion& question);
 
 // What a GPU instance's profile adds to the name: "+me", "-me", … The argument
 // is the driver's number for profile queries, not the profile's id.
 const char* mig_attribute(unsigned profile);
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

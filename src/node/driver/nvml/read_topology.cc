@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/read_topology.h"
+#include "node/driver/nvml/read_topology.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 PcieDistance distance(int level) {
@@ -97,4 +97,4 @@ Topology read_topology(const Session& session, const std::vector<PlacedGpu>& gpu
   return topology;
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

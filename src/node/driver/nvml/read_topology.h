@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "gpu/topology.h"
-#include "nvml/session.h"
+#include "core/gpu/topology.h"
+#include "node/driver/nvml/session.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 struct PlacedGpu {
   GpuUuid uuid;
@@ -19,4 +19,4 @@ struct PlacedGpu {
 // stays unknown.
 Topology read_topology(const Session& session, const std::vector<PlacedGpu>& gpus);
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/read_vitals.h"
+#include "node/driver/nvml/read_vitals.h"
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 std::optional<std::uint64_t> number_in(const abi::FieldValue& field) {
@@ -36,24 +37,36 @@ std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) {
   return a.value_or(false) || b.value_or(false);
 }
 
+constexpr const char* kFieldValues = "nvmlDeviceGetFieldValues";
+
+// Whom the questions are about, and who hears the answers.
+struct Asked {
+  const Functions& api;
+  abi::Device handle;
+  Witness& witness;
+};
+
 // The answers to these questions, in their order; all unknown where the driver
 // does not answer.
 template <std::size_t count>
-std::array<abi::FieldValue, count> ask(const Functions& api, abi::Device handle,
-                                       const std::array<unsigned, count>& ids) {
+std::array<abi::FieldValue, count> ask(const Asked& asked, const std::array<unsigned, count>& ids) {
   std::array<abi::FieldValue, count> fields{};
   for (std::size_t i = 0; i < count; ++i) {
     fields[i].field_id = ids[i];
     fields[i].result = abi::kUnknown;  // until it is filled in
   }
   std::array<abi::FieldValue, count> answered = fields;
-  const abi::Return code = api.field_values(handle, static_cast<int>(count), answered.data());
-  return code == abi::kSuccess ? answered : fields;
+  const abi::Return code = asked.witness.hear(
+      kFieldValues, asked.api.field_values(asked.handle, static_cast<int>(count), answered.data()));
+  if (code != abi::kSuccess) return fields;
+  // The call succeeds where one of them did; each has a result of its own.
+  for (const abi::FieldValue& field : answered) asked.witness.hear(kFieldValues, field.result);
+  return answered;
 }
 
 // Before the recovery action there were, in one branch, two flags.
-std::optional<unsigned> old_recovery_action(const Functions& api, abi::Device handle) {
-  const auto fields = ask<2>(api, handle, {abi::kFieldResetStatus, abi::kFieldDrainResetStatus});
+std::optional<unsigned> old_recovery_action(const Asked& asked) {
+  const auto fields = ask<2>(asked, {abi::kFieldResetStatus, abi::kFieldDrainResetStatus});
   const auto must_reset = yes_or_no(fields[0]);
   const auto must_drain = yes_or_no(fields[1]);
   if (!must_reset && !must_drain) return std::nullopt;
@@ -61,14 +74,13 @@ std::optional<unsigned> old_recovery_action(const Functions& api, abi::Device ha
   return must_drain.value_or(false) ? abi::kRecoveryDrainAndReset : abi::kRecoveryNone;
 }
 
-void read_fields(const Functions& api, abi::Device handle, Vitals& vitals) {
+void read_fields(const Asked& asked, Vitals& vitals) {
   const auto fields =
-      ask<6>(api, handle,
-             {abi::kFieldRecoveryAction, abi::kFieldEccDbeVolatile, abi::kFieldPcieReplay,
-              abi::kFieldRemapPending, abi::kFieldRetiredPending, abi::kFieldRemapFailure});
+      ask<6>(asked, {abi::kFieldRecoveryAction, abi::kFieldEccDbeVolatile, abi::kFieldPcieReplay,
+                     abi::kFieldRemapPending, abi::kFieldRetiredPending, abi::kFieldRemapFailure});
   const auto action = number_in(fields[0]);
   vitals.recovery_action =
-      action ? std::optional(static_cast<unsigned>(*action)) : old_recovery_action(api, handle);
+      action ? std::optional(static_cast<unsigned>(*action)) : old_recovery_action(asked);
   vitals.uncorrected_ecc = number_in(fields[1]);
   vitals.pcie_replays = number_in(fields[2]);
   vitals.repair_pending = either(yes_or_no(fields[3]), yes_or_no(fields[4]));
@@ -80,54 +92,84 @@ std::optional<bool> fabric_ready(unsigned char state, abi::Return status) {
   return state == abi::kFabricCompleted && status == abi::kSuccess;
 }
 
-void read_fabric(const Functions& api, abi::Device handle, Vitals& vitals) {
+void read_fabric(const Asked& asked, Vitals& vitals) {
+  const Functions& api = asked.api;
+  constexpr const char* kFunction = "nvmlDeviceGetGpuFabricInfo";
   if (api.fabric_info_v != nullptr) {
     abi::FabricInfoV2 info{};
     info.version = abi::kFabricInfoV2;
-    if (api.fabric_info_v(handle, &info) == abi::kSuccess) {
+    if (asked.witness.hear(kFunction, api.fabric_info_v(asked.handle, &info)) == abi::kSuccess) {
       vitals.fabric_ready = fabric_ready(info.state, info.status);
     }
   } else if (api.fabric_info != nullptr) {
     abi::FabricInfo info{};
-    if (api.fabric_info(handle, &info) == abi::kSuccess) {
+    if (asked.witness.hear(kFunction, api.fabric_info(asked.handle, &info)) == abi::kSuccess) {
       vitals.fabric_ready = fabric_ready(info.state, info.status);
     }
   }
 }
 
-// Links that the GPU has and that are not up. One that was never connected
-// answers "not supported" and does not count.
-void read_links(const Functions& api, abi::Device handle, Vitals& vitals) {
-  if (api.nvlink_state == nullptr) return;
+// A link that is not supported, as where nothing is connected, is neither up nor down.
+void read_links(const Asked& asked, Vitals& vitals) {
+  if (asked.api.nvlink_state == nullptr) return;
   constexpr unsigned kMoreThanAnyGpuHas = 64;
-  unsigned down = 0;
+  NvLinks links;
   for (unsigned link = 0; link < kMoreThanAnyGpuHas; ++link) {
     int state = 0;
-    const abi::Return code = api.nvlink_state(handle, link, &state);
-    if (code == abi::kInvalidArgument) break;
-    if (code == abi::kSuccess && state == 0) ++down;
+    const abi::Return code = asked.witness.hear("nvmlDeviceGetNvLinkState",
+                                                asked.api.nvlink_state(asked.handle, link, &state));
+    // The first link tells a GPU without any.
+    if (code == abi::kInvalidArgument || (code == abi::kNotSupported && link == 0)) break;
+    if (code == abi::kNotSupported) continue;
+    const bool is_up = code == abi::kSuccess && state == 1;
+    (is_up ? links.up : links.down).insert(link);
   }
-  vitals.links_down = down;
+  vitals.links = std::move(links);
+}
+
+void read_inforom(const Asked& asked, Vitals& vitals) {
+  if (asked.api.validate_inforom == nullptr) return;
+  const abi::Return code =
+      asked.witness.hear("nvmlDeviceValidateInforom", asked.api.validate_inforom(asked.handle));
+  if (code == abi::kSuccess || code == abi::kCorruptedInforom) {
+    vitals.inforom_valid = code == abi::kSuccess;
+  }
+}
+
+void read_units(const Asked& asked, Vitals& vitals) {
+  if (asked.api.repair_status == nullptr) return;
+  abi::RepairStatus status{.version = abi::kRepairStatusV1};
+  const abi::Return code = asked.witness.hear("nvmlDeviceGetRepairStatus",
+                                              asked.api.repair_status(asked.handle, &status));
+  if (code == abi::kSuccess) {
+    vitals.units_pending = status.channel_pending != 0 || status.tpc_pending != 0;
+  }
+}
+
+void read_persistence(const Asked& asked, Vitals& vitals) {
+  if (asked.api.persistence_mode == nullptr) return;
+  unsigned mode = 0;
+  const abi::Return code = asked.witness.hear("nvmlDeviceGetPersistenceMode",
+                                              asked.api.persistence_mode(asked.handle, &mode));
+  if (code == abi::kSuccess) vitals.persistence = mode != 0;
 }
 
 }  // namespace
 
-Vitals read_vitals(const Session& session, abi::Device handle, const ReadWish& wish) {
-  const Functions& api = session.api();
+Vitals read_vitals(const Session& session, abi::Device handle, const ReadRequest& request,
+                   Witness& witness) {
+  const Asked asked{session.api(), handle, witness};
   Vitals vitals;
-  if (api.field_values != nullptr) {
-    read_fields(api, handle, vitals);
-    if (wish.energy) vitals.energy_mj = number_in(ask<1>(api, handle, {abi::kFieldEnergy})[0]);
+  if (asked.api.field_values != nullptr) {
+    read_fields(asked, vitals);
+    if (request.energy) vitals.energy_mj = number_in(ask<1>(asked, {abi::kFieldEnergy})[0]);
   }
-  read_fabric(api, handle, vitals);
-  if (wish.links) read_links(api, handle, vitals);
-  if (wish.inforom && api.validate_inforom != nullptr) {
-    const abi::Return code = api.validate_inforom(handle);
-    if (code == abi::kSuccess || code == abi::kCorruptedInforom) {
-      vitals.inforom_valid = code == abi::kSuccess;
-    }
-  }
+  read_persistence(asked, vitals);
+  read_fabric(asked, vitals);
+  if (request.links) read_links(asked, vitals);
+  if (request.inforom) read_inforom(asked, vitals);
+  if (request.units) read_units(asked, vitals);
   return vitals;
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

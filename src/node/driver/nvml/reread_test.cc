@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "inventory/node_state.h"
-#include "nvml/testing/source_on_a_world.h"
+#include "core/health/node_state.h"
+#include "node/driver/nvml/testing/source_on_a_world.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 namespace {
 
 using testing::ElementsAre;
@@ -256,4 +256,4 @@ TEST_F(Reread, NamesNoSliceByHalfAnAnswer) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvml/session.h"
+#include "node/driver/nvml/session.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 Result<std::shared_ptr<const Session>> Session::open(std::shared_ptr<const Library> library) {
   const abi::Return code = library->api().init();
@@ -40,4 +40,4 @@ abi::Return EventSet::wait(abi::EventData& data, unsigned timeout_ms) const {
   return call(handle_, &data, timeout_ms);
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/result.h"
-#include "nvml/library.h"
+#include "node/driver/nvml/library.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
 
 // Opening the driver wakes every GPU that is asleep, one after the other: it may
 // take so many times as long as calls about one GPU.
@@ -56,4 +56,4 @@ class EventSet {
   const abi::EventSet handle_;
 };
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

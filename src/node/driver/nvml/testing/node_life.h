@@ -13,12 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "nvml/abi.h"
-#include "sim/world/changes.h"
-#include "sim/world/defaults.h"
-#include "sim/world/uuid.h"
+#include "node/driver/nvml/abi.h"
+#include "testbed/world/changes.h"
+#include "testbed/world/defaults.h"
+#include "testbed/world/uuid.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
+
+namespace sim = testbed::sim;
 
 // XIDs of this number are raised by the life alone.
 inline constexpr unsigned kLifeXid = 119;
@@ -48,13 +50,13 @@ class NodeLife {
     world.events.clear();
     world.kernel_log.clear();
     using Happening = bool (NodeLife::*)(sim::World&);
-    static constexpr std::array<Happening, 16> kAll = {
-        &NodeLife::leave_the_bus, &NodeLife::come_back,     &NodeLife::reset,
-        &NodeLife::swap,          &NodeLife::unplug,        &NodeLife::plug,
-        &NodeLife::cut,           &NodeLife::cut,           &NodeLife::cut,
-        &NodeLife::recut,         &NodeLife::recut,         &NodeLife::recut,
-        &NodeLife::mig_off,       &NodeLife::resize_memory, &NodeLife::fail_a_call,
-        &NodeLife::reload_driver,
+    static constexpr std::array<Happening, 18> kAll = {
+        &NodeLife::unreachable,   &NodeLife::rebind,      &NodeLife::leave_the_bus,
+        &NodeLife::come_back,     &NodeLife::reset,       &NodeLife::swap,
+        &NodeLife::unplug,        &NodeLife::plug,        &NodeLife::cut,
+        &NodeLife::cut,           &NodeLife::cut,         &NodeLife::recut,
+        &NodeLife::recut,         &NodeLife::recut,       &NodeLife::mig_off,
+        &NodeLife::resize_memory, &NodeLife::fail_a_call, &NodeLife::reload_driver,
     };
     bool happened = false;
     const unsigned count = 1 + below(3);
@@ -90,6 +92,7 @@ class NodeLife {
     sim::Gpu gpu = sim::default_gpu(key, *sim::find_model(key), 0);
     gpu.uuid = new_uuid();
     gpu.fabric = {};
+    gpu.persistence = below(2) == 0;
     return gpu;
   }
 
@@ -125,6 +128,16 @@ class NodeLife {
   bool reset(sim::World& world) {
     const auto [gpu, name] = any(world);
     return apply(world, "reset " + name, sim::reset(gpu.uuid));
+  }
+
+  bool unreachable(sim::World& world) {
+    const auto [gpu, name] = any(world);
+    return gpu.state == sim::Gpu::State::kPresent &&
+           apply(world, "unreachable " + name, sim::make_unreachable(gpu.uuid));
+  }
+  bool rebind(sim::World& world) {
+    const auto [gpu, name] = any(world);
+    return apply(world, "rebind " + name, sim::rebind(gpu.uuid));
   }
 
   bool swap(sim::World& world) {
@@ -260,4 +273,4 @@ class NodeLife {
   std::string history_;
 };
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

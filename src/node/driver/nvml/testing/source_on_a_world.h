@@ -10,13 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "base/testing/temp_dir.h"
-#include "nvml/nvml_source.h"
-#include "sim/node/simulated_node.h"
-#include "sim/world/parse.h"
-#include "sim/worlds/builtin.h"
+#include "node/driver/nvml/nvml_source.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/world/parse.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::nvml {
+namespace tranche::node::nvml {
+
+namespace sim = testbed::sim;
 
 class NvmlSourceOnAWorld : public testing::Test {
  protected:
@@ -30,7 +32,7 @@ class NvmlSourceOnAWorld : public testing::Test {
     ASSERT_TRUE(made) << made.error().message;
     node_ = *made;
     source_.emplace(DriverOptions{.container_root = node_->root(), .call_patience = patience_},
-                    HostFiles(node_->root()), log_);
+                    KernelFiles(node_->root()), log_);
   }
   void open(const char* world) {
     start(world);
@@ -41,8 +43,8 @@ class NvmlSourceOnAWorld : public testing::Test {
     const Status applied = node_->apply(change);
     ASSERT_TRUE(applied) << applied.error().message;
   }
-  DriverReading read(const ReadWish& wish = {}) {
-    const Result<DriverReading> reading = source_->read(wish);
+  DriverReading read(const ReadRequest& request = {}) {
+    const Result<DriverReading> reading = source_->read(request);
     EXPECT_TRUE(reading) << (reading ? "" : reading.error().message);
     return reading ? *reading : DriverReading{};
   }
@@ -69,4 +71,4 @@ inline std::vector<std::string> failures(const DriverReading& reading) {
   return texts;
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::node::nvml

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/mps/outside.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
+#include "os/testing/temp_dir.h"
+#include "os/testing/unix_socket.h"
+#include "os/unique_fd.h"
+
+namespace tranche::node {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(AnAttemptToConnect, SaysWhetherADaemonIsThere) {
+  EXPECT_EQ(judge_connect(0, "/p"), (PipeFound{Presence::kThere, "", ""}));
+  EXPECT_EQ(judge_connect(ENOENT, "/p").presence, Presence::kAbsent);
+  EXPECT_EQ(
+      judge_connect(ECONNREFUSED, "/p"),
+      (PipeFound{Presence::kAbsent, "nobody listens at /p/control: its daemon has ended", ""}));
+  // Somebody listens, and does not take what comes.
+  EXPECT_EQ(judge_connect(EAGAIN, "/p").presence, Presence::kUnknown);
+  EXPECT_EQ(judge_connect(EACCES, "/p").presence, Presence::kUnknown);
+}
+
+TEST(AWiring, TellsWhatIsNotKnownAndSendsContainersAllTheSame) {
+  const MpsWiring wiring{.pipe_directory = "/p"};
+  EXPECT_EQ(wiring_with(wiring, {Presence::kAbsent, "gone", ""}).problem, "gone");
+  EXPECT_EQ(wiring_with(wiring, {Presence::kUnknown, "unseen", ""}).problem, "");
+  EXPECT_EQ(wiring_with(wiring, {Presence::kUnknown, "unseen", ""}).caution, "unseen");
+  EXPECT_EQ(wiring_with(wiring, {Presence::kThere, "", "open to all"}).caution, "open to all");
+  EXPECT_EQ(wiring_with({.problem = "none given"}, {Presence::kUnknown, "x", ""}).problem,
+            "none given");
+}
+
+class DaemonOfOthers : public testing::Test {
+ protected:
+  DaemonOfOthers() { elsewhere_.pipe = pipe_; }
+
+  UniqueFd listen(int kind = SOCK_SEQPACKET) {
+    fs::create_directories(pipe_);
+    UniqueFd fd(::socket(AF_UNIX, kind, 0));
+    const sockaddr_un address = unix_address(pipe_ + "/control");
+    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::listen(fd.get(), 8), 0);
+    return fd;
+  }
+  MpsWiring look() { return watch_.look(elsewhere_, now_); }
+  static bool has_caller(const UniqueFd& listening) {
+    pollfd polled{listening.get(), POLLIN, 0};
+    return ::poll(&polled, 1, 0) == 1;
+  }
+
+  TempDir dir_;
+  const std::string pipe_ = dir_.path("pipe");
+  MpsElsewhere elsewhere_;
+  OutsideWatch watch_{true};
+  OutsideWatch::Clock::time_point now_{};
+};
+
+TEST_F(DaemonOfOthers, IsFoundWhenItComesAndMissedWhenItGoes) {
+  EXPECT_EQ(look().problem, "there is no " + pipe_);
+  fs::create_directory(pipe_);
+  EXPECT_THAT(look().problem, StartsWith("there is no " + pipe_ + "/control"));
+  UniqueFd daemon = listen();
+  EXPECT_EQ(look().problem, "");
+  EXPECT_EQ(look().caution, "");
+  daemon.reset();
+  // What was so a moment ago is taken for so.
+  EXPECT_EQ(look().problem, "");
+  now_ += std::chrono::minutes(1);
+  EXPECT_THAT(look().problem, HasSubstr("its daemon has ended"));
+  fs::remove(pipe_ + "/control");
+  daemon = listen();
+  EXPECT_EQ(look().problem, "");
+}
+
+TEST_F(DaemonOfOthers, IsConnectedToForAnInstantAndSeldom) {
+  const UniqueFd daemon = listen();
+  EXPECT_EQ(look().problem, "");
+  ASSERT_TRUE(has_caller(daemon));
+  const UniqueFd caller(::accept(daemon.get(), nullptr, nullptr));
+  char byte = 0;
+  EXPECT_EQ(::recv(caller.get(), &byte, 1, 0), 0) << "it is closed already";
+  EXPECT_EQ(look().problem, "");
+  EXPECT_FALSE(has_caller(daemon));
+  now_ += std::chrono::minutes(1);
+  EXPECT_EQ(look().problem, "");
+  EXPECT_TRUE(has_caller(daemon));
+}
+
+TEST_F(DaemonOfOthers, MayHaveAStreamForItsSocket) {
+  const UniqueFd daemon = listen(SOCK_STREAM);
+  EXPECT_EQ(look().problem, "");
+}
+
+TEST_F(DaemonOfOthers, ThatTakesNobodyAnyMoreIsNotKnownToServe) {
+  const UniqueFd daemon = listen();
+  std::vector<UniqueFd> callers;
+  const sockaddr_un address = unix_address(pipe_ + "/control");
+  while (true) {
+    UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+    const auto* plain = reinterpret_cast<const sockaddr*>(&address);
+    if (::connect(fd.get(), plain, sizeof(address)) != 0) break;
+    callers.push_back(std::move(fd));
+  }
+  EXPECT_EQ(look().problem, "");
+  EXPECT_THAT(look().caution, HasSubstr("its queue of connections is full"));
+}
+
+TEST_F(DaemonOfOthers, IsNotKnownOfWhereTheHostIsNotSeen) {
+  OutsideWatch in_a_pod(false);
+  EXPECT_EQ(in_a_pod.look(elsewhere_, now_).problem, "");
+  EXPECT_THAT(in_a_pod.look(elsewhere_, now_).caution, HasSubstr("is not known"));
+  // Somebody mounted it all the same.
+  const UniqueFd daemon = listen();
+  EXPECT_EQ(in_a_pod.look(elsewhere_, now_).caution, "");
+}
+
+TEST_F(DaemonOfOthers, IsLookedForWhereItsFolderWasMountedForUs) {
+  OutsideWatch in_a_pod(false);
+  elsewhere_.views = {{.given_by = dir_.path("given"), .pipe = dir_.path("given/pipe")}};
+  fs::create_directory(dir_.path("given"));
+  EXPECT_EQ(in_a_pod.look(elsewhere_, now_).problem, "there is no " + dir_.path("given/pipe"));
+}
+
+TEST_F(DaemonOfOthers, IsNotSoughtThroughALink) {
+  const UniqueFd daemon = listen();
+  const std::string link = dir_.path("link");
+  fs::create_directory_symlink(pipe_, link);
+  elsewhere_.pipe = link;
+  EXPECT_THAT(look().problem, HasSubstr(link + " is a link"));
+  // The kernel would follow one to a socket, too.
+  fs::create_directory(dir_.path("other"));
+  fs::create_symlink(pipe_ + "/control", dir_.path("other/control"));
+  elsewhere_.pipe = dir_.path("other");
+  EXPECT_THAT(look().problem, HasSubstr("is no socket"));
+}
+
+TEST_F(DaemonOfOthers, InAFolderThatAllMayWriteIsWarnedOf) {
+  const UniqueFd daemon = listen();
+  ASSERT_EQ(::chmod(pipe_.c_str(), 0777), 0);  // as NVIDIA's daemon makes it
+  EXPECT_EQ(look().problem, "");
+  EXPECT_THAT(look().caution, HasSubstr("chmod 755"));
+}
+
+TEST_F(DaemonOfOthers, IsRefusedWhereItsFolderIsAnotherUsers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "giving a folder away needs root";
+  const UniqueFd daemon = listen();
+  ASSERT_EQ(::lchown((pipe_ + "/control").c_str(), 4711, 4711), 0);
+  EXPECT_THAT(look().problem, HasSubstr("/control belongs to user 4711"));
+  ASSERT_EQ(::chown(pipe_.c_str(), 4711, 4711), 0);
+  EXPECT_THAT(look().problem, HasSubstr("is not given to containers"));
+  EXPECT_FALSE(has_caller(daemon));
+}
+
+TEST_F(DaemonOfOthers, OfNvidiasIsSoughtWhenItSaysThatItIsReady) {
+  elsewhere_.ready_when = {dir_.path(".ready"), dir_.path("x/.started")};
+  EXPECT_THAT(look().problem, HasSubstr("control daemon is not ready"));
+  std::ofstream{dir_.path(".ready")}.flush();
+  EXPECT_EQ(look().problem, "there is no " + pipe_);
+  const UniqueFd daemon = listen();
+  EXPECT_EQ(look().problem, "");
+}
+
+}  // namespace
+}  // namespace tranche::node
