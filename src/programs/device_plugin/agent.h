@@ -4,13 +4,13 @@
 // until it is asked to stop. Wires the modules and owns the life cycle.
 #pragma once
 
-#include "base/log.h"
-#include "config/load.h"
+#include "os/log.h"
+#include "programs/settings/load.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 // Runs until a signal ends it; gives the exit code. `sources` are read again
 // when the configuration file changes.
 int run_agent(const Sources& sources, const Loaded& loaded, Log& log);
 
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the log is told of what is offered: each thing when it comes up, and not
-// each time that it is looked at.
+// Logs what is wanted: each thing when it changes, and not each time that it is planned.
 //
 // The main thread's.
 #pragma once
@@ -9,30 +8,31 @@
 #include <set>
 #include <string>
 
-#include "apps/compose.h"
-#include "base/log.h"
-#include "nested/host_grant.h"
+#include "core/nested/host_grant.h"
+#include "core/plan/plan.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 class Announcements {
  public:
   explicit Announcements(Log& log) : log_(log) {}
 
-  void tell(const Composition& composition, const std::string& cdi_problem);
+  void log_wanted(const Wanted& wanted);
   // As a guest: what the host granted, and how much of it is here.
-  void tell_grant(const HostGrant& grant, const Inventory& here);
+  void log_grant(const HostGrant& grant, const Inventory& here);
 
   // A warning, once for each text in a row; empty: what it was about is over.
   void say(const std::string& about, const std::string& text);
 
  private:
-  void tell_catalog(const Catalog& catalog);
-  void tell_terms(const Offer& offer);
+  void log_catalog(const Catalog& catalog);
+  void log_terms(const Offer& offer);
+  void log_toolkit(const std::string& version);
 
   Log& log_;
   OnChange said_;
   std::set<std::string> standing_;  // warnings that the last catalog had
 };
 
-}  // namespace tranche
+}  // namespace tranche::programs

@@ -4,14 +4,18 @@
 // programs may want goes to standard output, complaints to standard error.
 #pragma once
 
-#include "config/load.h"
+#include <optional>
+#include <string>
 
-namespace tranche {
+#include "programs/settings/load.h"
 
-enum class OutputFormat { kTable, kJson };
+namespace tranche::programs {
 
-// GPUs, health and resources, from the running agent or from a look of our own.
-int run_devices(const Loaded& loaded, OutputFormat format);
+enum class OutputFormat { kTable, kJson, kPods };
+
+// GPUs, health, resources and the pods that hold them, from the running agent or from a look
+// of our own; of one GPU where one is named.
+int run_devices(const Loaded& loaded, OutputFormat format, const std::optional<std::string>& gpu);
 // The effective configuration and where each value came from.
 int run_check_config(const Loaded& loaded, OutputFormat format);
 // The node's GPUs as a world file of the simulated driver.
@@ -21,4 +25,4 @@ int run_resume(const Loaded& loaded);
 // GPU numbers and their PCI addresses; with "forget" and numbers, unbinds these.
 int run_numbers(const Loaded& loaded, OutputFormat format);
 
-}  // namespace tranche
+}  // namespace tranche::programs

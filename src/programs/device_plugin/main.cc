@@ -11,17 +11,18 @@
 #include <string>
 #include <vector>
 
-#include "apps/agent.h"
-#include "apps/commands.h"
-#include "apps/mps_control_daemon.h"
-#include "apps/version.h"
-#include "base/patient_caller.h"
 #include "base/text.h"
-#include "config/help.h"
-#include "config/load.h"
-#include "mps/launch.h"
+#include "node/mps/launch.h"
+#include "os/patient_caller.h"
+#include "programs/device_plugin/agent.h"
+#include "programs/device_plugin/commands.h"
+#include "programs/device_plugin/mps_control_daemon.h"
+#include "programs/device_plugin/own_flags.h"
+#include "programs/device_plugin/version.h"
+#include "programs/settings/help.h"
+#include "programs/settings/load.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 constexpr const char* kProgram = "tranche-device-plugin";
@@ -36,65 +37,106 @@ std::map<std::string, std::string> environment_of(char** variables) {
   return environment;
 }
 
-int complain(const std::string& message) {
+void print_problems(const std::string& message) {
   for (const std::string& line : split(message, '\n')) {
     std::cerr << kProgram << ": " << line << "\n";
   }
+}
+
+int complain(const std::string& message) {
+  print_problems(message);
   std::cerr << "Run '" << kProgram << " --help' for what there is.\n";
   return 1;
 }
 
-// Takes "-o json", "-o=json" and "--output json" out of the arguments.
-Result<OutputFormat> take_output_format(std::vector<std::string>& arguments) {
-  OutputFormat format = OutputFormat::kTable;
-  std::vector<std::string> rest;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::size_t equals = arguments[i].find('=');
-    const std::string flag = arguments[i].substr(0, equals);
-    if (flag != "-o" && flag != "--output" && flag != "-output") {
-      rest.push_back(arguments[i]);
-      continue;
-    }
-    std::string value;
-    if (equals != std::string::npos) {
-      value = arguments[i].substr(equals + 1);
-    } else if (i + 1 < arguments.size()) {
-      value = arguments[++i];
-    }
-    if (value != "json" && value != "table") {
-      return Error{ErrorCode::kInvalidArgument,
-                   flag + " takes 'table' or 'json', not '" + value + "'"};
-    }
-    format = value == "json" ? OutputFormat::kJson : OutputFormat::kTable;
+// Of flags, variables and the file, each with what helps on.
+int complain_of_settings(const std::string& message, const std::string& command,
+                         const std::string& config_file) {
+  const std::vector<std::string> lines = split(message, '\n');
+  const auto is_unreadable = [](const std::string& line) {
+    return line.starts_with("configuration file: ");
+  };
+  const auto is_of_file = [&](const std::string& line) {
+    return !config_file.empty() && line.starts_with(config_file + ":");
+  };
+  const bool has_others = std::ranges::any_of(
+      lines, [&](const std::string& line) { return !is_unreadable(line) && !is_of_file(line); });
+  if (std::ranges::none_of(lines, is_of_file)) {
+    if (has_others) return complain(message);
+    print_problems(message);
+    return 1;
   }
-  arguments = std::move(rest);
-  return format;
+  print_problems(message);
+  if (command == "check-config") {
+    std::cerr << "docs/configuration.md has every key.\n";
+  } else {
+    std::cerr << "Run '" << kProgram << " check-config --config-file=" << config_file
+              << "' to check the file without starting anything; docs/configuration.md has every "
+                 "key.\n";
+  }
+  return 1;
 }
 
-// Takes "--anonymous" out of the arguments; says whether it was there.
-bool take_anonymous(std::vector<std::string>& arguments) {
-  return std::erase_if(arguments, [](const std::string& word) {
-           return word == "--anonymous" || word == "-anonymous";
-         }) > 0;
+// Takes "-o json" out of the arguments. "pods" is for `devices` alone.
+Result<OutputFormat> take_output_format(std::vector<std::string>& arguments, bool takes_pods) {
+  const Result<std::optional<std::string>> value = take_value(arguments, {"o", "output"});
+  if (!value) return value.error();
+  const std::string format = value->value_or("table");
+  if (format == "table") return OutputFormat::kTable;
+  if (format == "json") return OutputFormat::kJson;
+  if (format == "pods" && takes_pods) return OutputFormat::kPods;
+  return Error{ErrorCode::kInvalidArgument, std::string("--output takes 'table'") +
+                                                (takes_pods ? ", 'json' or 'pods'" : " or 'json'") +
+                                                ", not '" + format + "'"};
+}
+
+// Takes "--gpu X" out of the arguments. Empty: there is none.
+Result<std::optional<std::string>> take_gpu(std::vector<std::string>& arguments) {
+  Result<std::optional<std::string>> gpu = take_value(arguments, {"gpu"});
+  if (!gpu || gpu->value_or("?").empty()) {
+    return Error{ErrorCode::kInvalidArgument, "--gpu takes an index, a uuid or a PCI address"};
+  }
+  return gpu;
+}
+
+// What is meant by words behind a command that takes none; empty: the command takes them.
+std::string words_problem(const std::string& command, const std::vector<std::string>& words) {
+  if (words.empty()) return {};
+  if (command == "resume") return "resume takes no GPU: it ends the whole release";
+  if (command == "devices") return "to see one GPU: `devices --gpu " + words.back() + "`";
+  return {};
 }
 
 int dispatch(const std::string& command, Sources sources) {
   const Result<OutputFormat> format =
-      command.empty() ? Result(OutputFormat::kTable) : take_output_format(sources.arguments);
+      command.empty() ? Result(OutputFormat::kTable)
+                      : take_output_format(sources.arguments, command == "devices");
   if (!format) return complain(format.error().message);
-  const bool without_identity = command == "capture" && take_anonymous(sources.arguments);
-  sources.allow_positionals = command == "release" || command == "numbers";
+  const bool without_identity = command == "capture" && take_switch(sources.arguments, "anonymous");
+  const auto gpu = command == "devices" || command == "release"
+                       ? take_gpu(sources.arguments)
+                       : Result<std::optional<std::string>>(std::nullopt);
+  if (!gpu) return complain(gpu.error().message);
+  if (command == "release" && *gpu) {
+    return complain("release takes GPUs without a flag: `release " + **gpu + "`");
+  }
+  sources.allow_positionals =
+      command == "release" || command == "numbers" || command == "resume" || command == "devices";
   const Result<Loaded> loaded = load_settings(sources);
-  if (!loaded) return complain(loaded.error().message);
+  if (!loaded)
+    return complain_of_settings(loaded.error().message, command, config_file_of(sources));
   if (loaded->wants_help) {
-    std::cout << help_text(kProgram);
+    std::cout << (command.empty() ? help_text(kProgram) : command_help(kProgram, command));
     return 0;
+  }
+  if (const std::string problem = words_problem(command, loaded->positionals); !problem.empty()) {
+    return complain(problem);
   }
   if (loaded->wants_version || command == "version") {
     std::cout << kProgram << " " << kVersion << "\n";
     return 0;
   }
-  if (command == "devices") return run_devices(*loaded, *format);
+  if (command == "devices") return run_devices(*loaded, *format, *gpu);
   if (command == "check-config") return run_check_config(*loaded, *format);
   if (command == "capture") return run_capture(*loaded, without_identity);
   if (command == "release") return run_release(*loaded);
@@ -129,19 +171,25 @@ int main_with(int count, char** words, char** variables) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs
+
+// There where tests are built with it. What ends by _exit is checked for leaks as well.
+extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));  // NOLINT
 
 int main(int argc, char** argv) {
   // The driver's MPS programs call us by a name of their own.
-  if (const std::optional<int> played = tranche::play_mps_role({argv, argv + argc})) return *played;
+  if (const std::optional<int> played = tranche::programs::play_mps_role({argv, argv + argc}))
+    return *played;
   // By default each thread gets a heap of its own, and keeps what a large
   // request once took there. Ours allocate seldom and never at the same time.
   ::mallopt(M_ARENA_MAX, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
-  const int code = tranche::main_with(argc, argv, environ);
-  if (tranche::calls_left_behind() == 0) return code;
-  // A driver call that never returned still has its thread in the library:
+  const int code = tranche::programs::main_with(argc, argv, environ);
+  if (tranche::programs::calls_left_behind() == 0) return code;
+  // A driver call that has not returned still has its thread in the library:
   // running the library's own destructors under it is not safe.
   std::cout.flush();
   std::cerr.flush();
-  ::_exit(code);
+  const bool leaks =
+      __lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0;
+  ::_exit(leaks ? 23 : code);  // the sanitizer's own code
 }

@@ -1,38 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/mps_control_daemon.h"
+#include "programs/device_plugin/mps_control_daemon.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <iostream>
 #include <utility>
 
-#include "apps/config_watch.h"
-#include "base/errno_error.h"
-#include "base/files.h"
-#include "base/unique_fd.h"
-#include "base/wake_fd.h"
-#include "host/host_files.h"
-#include "inventory/gpu_numbers_file.h"
-#include "inventory/node_state.h"
-#include "mps/nvidia_layout.h"
-#include "mps/supervisor.h"
-#include "nvml/nvml_source.h"
-#include "sharing/offer.h"
+#include "base/path.h"
+#include "core/health/node_state.h"
+#include "core/mps/nvidia_layout.h"
+#include "core/sharing/offer.h"
+#include "node/driver/gpu_numbers_file.h"
+#include "node/driver/kernel_files.h"
+#include "node/driver/nvml/nvml_source.h"
+#include "node/mps/supervisor.h"
+#include "os/errno_error.h"
+#include "os/files.h"
+#include "os/settings/config_watch.h"
+#include "os/signals.h"
+#include "os/unique_fd.h"
+#include "os/wake_fd.h"
+#include "programs/device_plugin/config_reload.h"
+#include "programs/device_plugin/mps_compute_modes.h"
+#include "programs/device_plugin/own_flags.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 constexpr const char* kProgram = "mps-control-daemon";
 // Where the chart mounts the host's mps.root.
 constexpr const char* kRoot = "/mps";
+using Clock = std::chrono::steady_clock;
 // Between two looks at the driver and at a file behind links.
-constexpr int kLookAgainMs = 30'000;
+constexpr std::chrono::seconds kLookAgain{30};
 
 int complain(const std::string& message) {
   std::cerr << kProgram << ": " << message << "\n";
@@ -61,12 +68,17 @@ int mount_shm(const std::string& root) {
   return 0;
 }
 
-Result<DriverReading> look_at_driver(const Settings& settings, Log& log) {
-  nvml::NvmlSource source(settings.driver, HostFiles(settings.host_root), log);
+// One source for all looks: it knows which calls do not return, and makes none after them.
+Result<DriverReading> look_at_driver(nvml::NvmlSource& source) {
   if (Status opened = source.open(); !opened) return opened.error();
   Result<DriverReading> reading = source.read({});
   source.close();
   return reading;
+}
+
+int milliseconds_until(Clock::time_point when) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now());
+  return static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0));
 }
 
 class ControlDaemon {
@@ -76,8 +88,10 @@ class ControlDaemon {
         settings_(loaded.settings),
         root_(std::move(root)),
         signals_(std::move(signals)),
-        config_watch_(settings_.config_file),
-        supervisor_({.driver_root = settings_.driver.container_root}, {}, {}, log_) {
+        config_watch_(settings_.config_file, loaded.file_text),
+        source_(settings_.driver, KernelFiles(settings_.host_root), log_),
+        modes_(settings_.driver),
+        supervisor_({.driver_root = settings_.driver.container_root}, {}, modes_.driver(), log_) {
     log_.configure(settings_.log_format, settings_.log_level);
     supervisor_.on_report([this] { news_.ring(); });
   }
@@ -85,14 +99,19 @@ class ControlDaemon {
   int run() {
     plan();
     mark();
+    Clock::time_point next_look = Clock::now() + kLookAgain;
     for (bool goes_on = true; goes_on;) {
       std::array<pollfd, 3> fds{pollfd{signals_.get(), POLLIN, 0}, pollfd{news_.fd(), POLLIN, 0},
                                 pollfd{config_watch_.fd(), POLLIN, 0}};
-      const int ready = ::poll(fds.data(), fds.size(), kLookAgainMs);
+      ::poll(fds.data(), fds.size(), config_watch_.pause_ms(milliseconds_until(next_look)));
       if (fds[0].revents != 0) goes_on = take_signal();
       if (fds[1].revents != 0) news_.clear();
-      if (config_watch_.changed()) reload();
-      if (ready == 0) plan();
+      if (const auto reading = take_change(config_watch_, log_)) reload(*reading);
+      // Clients that come and go ring too; they do not put the look off.
+      if (goes_on && Clock::now() >= next_look) {
+        plan();
+        next_look = Clock::now() + kLookAgain;
+      }
       mark();
     }
     log_.info("stopping");
@@ -105,15 +124,15 @@ class ControlDaemon {
  private:
   // False: it asks us to end.
   bool take_signal() {
-    signalfd_siginfo info{};
-    if (::read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return true;
-    if (info.ssi_signo != SIGHUP) return false;
-    reload();
+    const std::optional<int> signal = next_signal(signals_);
+    if (!signal) return true;
+    if (*signal != SIGHUP) return false;
+    config_watch_.insist();
     return true;
   }
 
-  void reload() {
-    const Result<Loaded> loaded = load_settings(sources_);
+  void reload(const ConfigReading& reading) {
+    const Result<Loaded> loaded = load_reading(sources_, settings_.config_file, reading);
     if (!loaded) {
       log_.error("the new configuration is bad; the old one stays",
                  {{"reason", loaded.error().message}});
@@ -128,7 +147,7 @@ class ControlDaemon {
       if (told_.changed("plan", "none")) log_.info("sharing.mps is not configured: no daemon");
       plan_ = {};
     } else {
-      const Result<DriverReading> reading = look_at_driver(settings_, log_);
+      const Result<DriverReading> reading = look_at_driver(source_);
       // A driver that does not answer says nothing of what is there.
       if (!reading) {
         if (told_.changed("plan", reading.error().message)) {
@@ -139,7 +158,7 @@ class ControlDaemon {
       told_.forget("plan");
       // On top of what was known: a GPU that is lost must not end the clients of
       // the others, which have the same daemon.
-      const HostFiles host(settings_.host_root);
+      const KernelFiles host(settings_.host_root);
       // The agent's numbers, where its folder is mounted here.
       if (auto numbers = read_gpu_numbers(gpu_numbers_path(settings_.state_dir))) {
         state_.inventory.numbers = *std::move(numbers);
@@ -148,6 +167,7 @@ class ControlDaemon {
           std::move(state_), *reading,
           {.has_pci_device = [&](const PciAddress& pci) { return host.has_pci_device(pci); }});
       plan_ = plan_nvidia_layout(offer(present(state_), settings_.sharing), root_);
+      plan_.rules = settings_.mps.rules;
     }
     supervisor_.set_plan(plan_);
   }
@@ -176,41 +196,27 @@ class ControlDaemon {
   NodeState state_;
   MpsPlan plan_;
   std::vector<std::string> marked_;
+  nvml::NvmlSource source_;
+  MpsComputeModes modes_;
   MpsSupervisor supervisor_;  // last: its thread rings news_
 };
 
 // Taken by poll; blocked before any thread is there, so that all inherit it.
-UniqueFd open_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGQUIT}) sigaddset(&signals, number);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
-// Takes "--root DIR", where the layout lies, out of the arguments.
-std::string take_root(std::vector<std::string>& arguments) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].starts_with("--root=")) continue;
-    const std::string root = arguments[i].substr(7);
-    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
-    return root;
-  }
-  return kRoot;
-}
-
 }  // namespace
 
 std::optional<int> run_as_mps_control_daemon(const Sources& given) {
   if (given.program.substr(given.program.find_last_of('/') + 1) != kProgram) return std::nullopt;
   Sources sources = given;
-  const std::string root = take_root(sources.arguments);
+  // Where the layout lies.
+  const Result<std::optional<std::string>> given_root = take_value(sources.arguments, {"root"});
+  if (!given_root) return complain(given_root.error().message);
+  const std::string root = given_root->value_or(kRoot);
   if (sources.arguments == std::vector<std::string>{"mount-shm"}) return mount_shm(root);
   const Result<Loaded> loaded = load_settings(sources);
   if (!loaded) return complain(loaded.error().message);
-  UniqueFd signals = open_signals();
-  if (!signals) return complain(errno_error("signalfd").message);
-  return ControlDaemon(std::move(sources), *loaded, root, std::move(signals)).run();
+  Result<UniqueFd> signals = take_signals({SIGHUP, SIGINT, SIGTERM, SIGQUIT});
+  if (!signals) return complain(signals.error().message);
+  return ControlDaemon(std::move(sources), *loaded, root, *std::move(signals)).run();
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

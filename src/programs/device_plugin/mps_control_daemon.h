@@ -7,11 +7,11 @@
 
 #include <optional>
 
-#include "config/load.h"
+#include "programs/settings/load.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 // The exit code, where the program was called by that name.
 std::optional<int> run_as_mps_control_daemon(const Sources& sources);
 
-}  // namespace tranche
+}  // namespace tranche::programs

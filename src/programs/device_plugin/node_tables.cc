@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The status document as tables for people.
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -8,54 +9,36 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/node_status.h"
-#include "apps/table.h"
+#include "base/table.h"
 #include "base/text.h"
+#include "programs/device_plugin/node_status.h"
+#include "programs/device_plugin/status_cells.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string gib(std::uint64_t bytes) {
-  if (bytes == 0) return "?";
-  const std::uint64_t tenths = (bytes * 10 + (1ULL << 29)) >> 30;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
-}
-
-std::string text_of(const Json& value) {
-  if (value.is_null()) return "-";
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
+// The trouble with the driver is every GPU's: it is said once, in the head and below the table.
+bool is_of_driver(const Json& reason) { return text_of(reason).starts_with("driver: "); }
 
 std::string health_text(const Json& health) {
   if (health.at("healthy").get<bool>()) return "healthy";
-  return "UNHEALTHY: " + join(health.at("reasons").get<std::vector<std::string>>(), "; ");
+  std::vector<std::string> reasons;
+  for (const Json& reason : health.at("reasons")) {
+    reasons.push_back(is_of_driver(reason) ? "the driver cannot be read" : text_of(reason));
+  }
+  return "UNHEALTHY: " + join(reasons, "; ");
 }
 
-std::string driver_line(const Json& driver) {
-  const std::string kind = text_of(driver.at("kind"));
-  const std::string trouble = text_of(driver.at("trouble"));
-  if (kind == "none") return "Driver: not reached: " + trouble + "\n";
-  if (kind == "device-nodes") {
-    return "Driver: no management library; GPUs are those with a device node\n";
+// What clears each fault, below the table: the cells would get too wide.
+void add_remedies(const std::string& index, const Json& health, std::string& lines) {
+  for (std::size_t i = 0; i < health.at("reasons").size(); ++i) {
+    const Json& cleared = health.at("clearedBy").at(i);
+    if (cleared.is_null() || is_of_driver(health.at("reasons").at(i))) continue;
+    lines += "GPU " + index + ": " + text_of(health.at("reasons").at(i)) +
+             "\n  cleared by: " + text_of(cleared) + "\n";
   }
-  return "Driver: " + text_of(driver.at("version")) + ", CUDA " + text_of(driver.at("cuda")) + "\n";
-}
-
-std::string agent_line(const Json& agent) {
-  if (!agent.at("running").get<bool>()) {
-    return "Agent:  not running here; this is what it would see\n";
-  }
-  std::string line =
-      "Agent:  " + text_of(agent.at("version")) + ", running since " + text_of(agent.at("started"));
-  const std::string file = text_of(agent.at("configFile"));
-  if (!file.empty()) line += ", configured by " + file;
-  line += "\n";
-  if (const std::string refusal = text_of(agent.at("lastRefusal")); !refusal.empty()) {
-    line += "        the last change of the configuration was refused: " + refusal + "\n";
-  }
-  return line;
 }
 
 // Where the driver counts GPUs otherwise than their numbers say.
@@ -73,26 +56,38 @@ std::string driver_index_note(const Json& gpus) {
 std::string gpu_table(const Json& gpus) {
   std::vector<std::vector<std::string>> rows{
       {"INDEX", "UUID", "MODEL", "MEMORY", "PCI", "NUMA", "HEALTH"}};
+  std::string remedies;
   for (const Json& gpu : gpus) {
     const std::string index = text_of(gpu.at("index"));
+    add_remedies(index, gpu.at("health"), remedies);
     std::string model = text_of(gpu.at("model"));
     if (gpu.at("migEnabled").get<bool>()) model += " (MIG)";
     rows.push_back({index, text_of(gpu.at("uuid")), model,
                     gib(gpu.at("memoryBytes").get<std::uint64_t>()), text_of(gpu.at("pci")),
                     text_of(gpu.at("numaNode")), health_text(gpu.at("health"))});
     for (const Json& mig : gpu.at("mig")) {
+      add_remedies(index + ":" + text_of(mig.at("index")), mig.at("health"), remedies);
       rows.push_back({index + ":" + text_of(mig.at("index")), text_of(mig.at("uuid")),
                       "  MIG " + text_of(mig.at("profile")),
                       gib(mig.at("memoryBytes").get<std::uint64_t>()), "", "",
                       health_text(mig.at("health"))});
     }
   }
-  return rows.size() == 1 ? "No GPU was found.\n" : to_table(rows) + driver_index_note(gpus);
+  if (rows.size() == 1) return "No GPU was found.\n";
+  const bool is_unreadable = std::ranges::any_of(gpus, [](const Json& gpu) {
+    return std::ranges::any_of(gpu.at("health").at("reasons"), is_of_driver);
+  });
+  if (is_unreadable) {
+    remedies =
+        "all GPUs: the driver cannot be read; on the node: `nvidia-smi`, `dmesg | grep NVRM`\n" +
+        remedies;
+  }
+  return to_table(rows) + driver_index_note(gpus) + remedies;
 }
 
 std::string resource_table(const Json& resources) {
   std::vector<std::vector<std::string>> rows{
-      {"RESOURCE", "DEVICES", "SHARES", "HEALTHY", "KUBELET"}};
+      {"RESOURCE", "DEVICES", "SHARES", "HEALTHY", "ALLOCATABLE", "KUBELET"}};
   for (const Json& resource : resources) {
     std::string kubelet = "-";
     if (resource.contains("kubelet")) {
@@ -102,7 +97,7 @@ std::string resource_table(const Json& resources) {
     }
     rows.push_back({text_of(resource.at("name")), std::to_string(resource.at("devices").size()),
                     text_of(resource.at("shares")), text_of(resource.at("healthyShares")),
-                    kubelet});
+                    text_of(resource.at("allocatable")), kubelet});
   }
   return rows.size() == 1 ? "No resource is offered.\n" : to_table(rows);
 }
@@ -121,37 +116,10 @@ std::string sharing_table(const Json& resources) {
     if (share == "memory") share += ", " + text_of(terms.at("unit"));
     rows.push_back({text_of(resource.at("name")), share, text_of(terms.at("offer")),
                     text_of(terms.at("placement")), text_of(terms.at("dialect")),
-                    text_of(terms.at("enforcement")), text_of(resource.at("held")),
+                    enforcement_text(terms), text_of(resource.at("held")),
                     text_of(resource.at("free"))});
   }
   return is_plain ? std::string() : "\n" + to_table(rows);
-}
-
-std::string holders_table(const Json& holders) {
-  if (holders.empty()) return {};
-  std::vector<std::vector<std::string>> rows{{"HELD BY", "CONTAINER", "RESOURCE", "SHARES"}};
-  for (const Json& holder : holders) {
-    std::string pod = text_of(holder.at("pod"));
-    if (pod.empty()) pod = "uid " + text_of(holder.at("podUid"));
-    if (!holder.at("namespace").get<std::string>().empty()) {
-      pod.insert(0, text_of(holder.at("namespace")) + "/");
-    }
-    rows.push_back({pod, text_of(holder.at("container")), text_of(holder.at("resource")),
-                    text_of(holder.at("shares"))});
-  }
-  return "\n" + to_table(rows);
-}
-
-std::string mps_table(const Json& daemons) {
-  if (daemons.empty()) return {};
-  std::vector<std::vector<std::string>> rows{
-      {"MPS DAEMON", "STATE", "CLIENTS", "RESTARTS", "LAST PROBLEM"}};
-  for (const Json& daemon : daemons) {
-    rows.push_back({text_of(daemon.at("name")), text_of(daemon.at("state")),
-                    text_of(daemon.at("clients")), text_of(daemon.at("restarts")),
-                    text_of(daemon.at("lastProblem"))});
-  }
-  return "\n" + to_table(rows);
 }
 
 std::string device_text(const Json& device) {
@@ -220,15 +188,19 @@ Error not_understood(const std::exception& problem) {
 Result<std::string> status_tables(std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    std::string tables = driver_line(json.at("driver")) + agent_line(json.at("agent")) + "\n" +
-                         gpu_table(json.at("gpus")) + "\n" + resource_table(json.at("resources")) +
-                         sharing_table(json.at("resources")) + holders_table(json.at("holders")) +
-                         mps_table(json.at("mpsDaemons")) + host_grant_table(json.at("hostGrant")) +
-                         handed_off_table(json.at("handedOff")) +
-                         withheld_table(json.at("notOffered"));
+    std::string tables =
+        head_lines(json) + "\n" + gpu_table(json.at("gpus")) + "\n" +
+        resource_table(json.at("resources")) + sharing_table(json.at("resources")) +
+        holders_table(json) + withheld_lines(json) + mps_table(json.at("mpsDaemons")) +
+        host_grant_table(json.at("hostGrant")) + handed_off_table(json.at("handedOff")) +
+        withheld_table(json.at("notOffered"));
     for (const Json& note : json.at("notes")) tables += "\nNote: " + text_of(note) + "\n";
     if (const std::string problem = text_of(json.at("cdiProblem")); !problem.empty()) {
       tables += "\nCDI: " + problem + "\n";
+    }
+    if (const std::string version = json.value("cdiToolkit", ""); !version.empty()) {
+      tables +=
+          "\nNVIDIA's container toolkit, whose hooks CDI specifications have: " + version + "\n";
     }
     return tables;
   } catch (const std::exception& problem) {
@@ -240,14 +212,15 @@ Result<std::string> numbers_table(std::string_view text) {
   try {
     const Json json = Json::parse(text);
     std::vector<std::vector<std::string>> rows{
-        {"NUMBER", "PCI", "UUID LAST SEEN", "MODEL", "THERE", "DRIVER INDEX"}};
+        {"NUMBER", "PCI", "UUID LAST SEEN", "MODEL", "PRESENT", "DRIVER INDEX"}};
     for (const Json& entry : json.at("numbers")) {
       rows.push_back({text_of(entry.at("number")), text_of(entry.at("pci")),
                       text_of(entry.at("uuid")), text_of(entry.at("model")),
                       entry.at("present").get<bool>() ? "yes" : "no",
                       text_of(entry.at("driverIndex"))});
     }
-    return rows.size() == 1 ? "No GPU number is bound.\n" : to_table(rows);
+    return "Node: " + text_of(json.at("node")) + "\n" +
+           (rows.size() == 1 ? "No GPU number is bound.\n" : to_table(rows));
   } catch (const std::exception& problem) {
     return not_understood(problem);
   }
@@ -255,10 +228,11 @@ Result<std::string> numbers_table(std::string_view text) {
 
 Result<std::string> numbers_json(std::string_view text) {
   try {
-    return Json{{"numbers", Json::parse(text).at("numbers")}}.dump(2) + "\n";
+    const Json json = Json::parse(text);
+    return Json{{"node", json.at("node")}, {"numbers", json.at("numbers")}}.dump(2) + "\n";
   } catch (const std::exception& problem) {
     return not_understood(problem);
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

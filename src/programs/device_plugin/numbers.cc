@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/numbers.h"
+#include "programs/device_plugin/numbers.h"
 
 #include <algorithm>
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 std::string list(const std::set<unsigned>& numbers) {
@@ -60,10 +60,10 @@ Result<std::set<unsigned>> numbers_named(const std::vector<std::string>& words,
   return named;
 }
 
-std::string forget_answer(const std::set<unsigned>& numbers) {
-  return "forgotten: " + list(numbers) +
+std::string forget_answer(const std::set<unsigned>& numbers, const std::string& node) {
+  return "node " + node + "\nforgotten: " + list(numbers) +
          "\nthe agent's next look binds the GPUs in these slots by the driver's index where that "
          "number is free; check the indexes in the configuration";
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

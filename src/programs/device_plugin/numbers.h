@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gpu/gpu_numbers.h"
-#include "gpu/inventory.h"
+#include "core/gpu/gpu_numbers.h"
+#include "core/gpu/inventory.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 // Numbers, or "all". A word that is no bound number is an error, and so are none; and so is
 // the number of a GPU that is there while one of `missing` is not: the driver's indexes are
@@ -23,6 +23,6 @@ Result<std::set<unsigned>> numbers_named(const std::vector<std::string>& words,
 // Of GPUs that are not there now.
 std::set<unsigned> missing_numbers(const Inventory& inventory);
 
-std::string forget_answer(const std::set<unsigned>& numbers);
+std::string forget_answer(const std::set<unsigned>& numbers, const std::string& node);
 
-}  // namespace tranche
+}  // namespace tranche::programs

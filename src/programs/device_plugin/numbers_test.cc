@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/numbers.h"
+#include "programs/device_plugin/numbers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apps/node_status.h"
-#include "gpu/testing/literals.h"
+#include "core/gpu/testing/literals.h"
+#include "programs/device_plugin/node_status.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using testing::AllOf;
@@ -67,4 +67,4 @@ TEST(DevicesTable, SaysWhereTheDriverCountsOtherwise) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

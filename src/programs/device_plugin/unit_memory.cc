@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/unit_memory.h"
+#include "programs/device_plugin/unit_memory.h"
 
 #include <exception>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
-#include "base/json_field.h"
+#include "formats/json_field.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 Result<KeptUnits> parse(const std::string& text) {
@@ -31,7 +31,7 @@ KeptUnits read(const std::string& path, const Log& log) {
   if (!text && text.error().code == ErrorCode::kNotFound) return {};
   const Result<KeptUnits> kept = text ? parse(*text) : text.error();
   if (kept) return *kept;
-  log.warning("which units of memory were chosen before cannot be read; they are chosen anew",
+  log.warning("cannot read which units of memory were chosen before; choosing them again",
               {{"file", path}, {"reason", kept.error().message}});
   return {};
 }
@@ -41,8 +41,7 @@ KeptUnits read(const std::string& path, const Log& log) {
 UnitMemory::UnitMemory(std::string path, const Log& log)
     : path_(std::move(path)), log_(log), kept_(read(path_, log)) {}
 
-void UnitMemory::learn(const SharingPolicy& policy, const Catalog& catalog) {
-  KeptUnits now = units_to_keep(policy, catalog, kept_);
+void UnitMemory::keep(KeptUnits now) {
   if (now == kept_) return;
   for (const auto& [resource, bytes] : now) {
     const auto was = kept_.find(resource);
@@ -58,4 +57,4 @@ void UnitMemory::learn(const SharingPolicy& policy, const Catalog& catalog) {
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::programs

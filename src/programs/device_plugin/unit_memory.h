@@ -6,10 +6,10 @@
 
 #include <string>
 
-#include "base/log.h"
-#include "sharing/memory_unit.h"
+#include "core/sharing/memory_unit.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::programs {
 
 class UnitMemory {
  public:
@@ -18,8 +18,8 @@ class UnitMemory {
 
   const KeptUnits& kept() const { return kept_; }
 
-  // This is offered now: writes what is new, and says which units have grown.
-  void learn(const SharingPolicy& policy, const Catalog& catalog);
+  // Writes what is new, and says which units have grown.
+  void keep(KeptUnits now);
 
  private:
   const std::string path_;
@@ -27,4 +27,4 @@ class UnitMemory {
   KeptUnits kept_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::programs

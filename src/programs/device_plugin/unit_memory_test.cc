@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/unit_memory.h"
+#include "programs/device_plugin/unit_memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "base/testing/temp_dir.h"
-#include "gpu/testing/literals.h"
-#include "sharing/offer.h"
+#include "core/gpu/testing/literals.h"
+#include "core/sharing/offer.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::programs {
 namespace {
 
 using testing::HasSubstr;
@@ -38,15 +38,16 @@ class UnitMemoryTest : public testing::Test {
 };
 
 TEST_F(UnitMemoryTest, OutlivesTheAgent) {
-  UnitMemory(path_, log_).learn(by_memory(), offered_by(143771 * kMiB));
+  UnitMemory memory(path_, log_);
+  memory.keep(units_to_keep(by_memory(), offered_by(143771 * kMiB), memory.kept()));
   EXPECT_EQ(UnitMemory(path_, log_).kept(), (KeptUnits{{"a.b/memory", 64 * kMiB}}));
   EXPECT_EQ(said_, "");
 }
 
 TEST_F(UnitMemoryTest, SaysThatAUnitHasGrown) {
   UnitMemory memory(path_, log_);
-  memory.learn(by_memory(), offered_by(4096 * kMiB));
-  memory.learn(by_memory(), offered_by(143771 * kMiB));
+  memory.keep(units_to_keep(by_memory(), offered_by(4096 * kMiB), memory.kept()));
+  memory.keep(units_to_keep(by_memory(), offered_by(143771 * kMiB), memory.kept()));
   EXPECT_THAT(said_, HasSubstr("larger than before"));
   EXPECT_THAT(said_, HasSubstr("before=1MiB now=64MiB"));
 }
@@ -62,10 +63,10 @@ TEST_F(UnitMemoryTest, SaysWhatItCannotReadAndGoesOn) {
 
 TEST_F(UnitMemoryTest, SaysThatItCannotBeWrittenAndGoesOn) {
   UnitMemory memory(dir_.path("nowhere/units.json"), log_);
-  memory.learn(by_memory(), offered_by(4096 * kMiB));
+  memory.keep(units_to_keep(by_memory(), offered_by(4096 * kMiB), memory.kept()));
   EXPECT_THAT(said_, HasSubstr("not kept over a restart"));
   EXPECT_EQ(memory.kept(), (KeptUnits{{"a.b/memory", kMiB}}));
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::programs

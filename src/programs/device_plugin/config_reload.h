@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps of a reload beside composing: loading what the watch has read, and
+// what the log says about it. The main thread's.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "os/log.h"
+#include "os/settings/config_watch.h"
+#include "programs/settings/load.h"
+
+namespace tranche::programs {
+
+// The file when it has changed; the log says what holds a change up.
+std::optional<ConfigReading> take_change(ConfigWatch& watch, Log& log);
+
+// An error, too, for a file without any content, unless it is /dev/null: a file that
+// somebody is about to write is empty for a moment, and would withdraw everything.
+Result<Loaded> load_reading(const Sources& sources, const std::string& path,
+                            const ConfigReading& reading);
+
+// The notices and warnings of a configuration.
+void log_remarks(const Loaded& loaded, Log& log);
+
+// What the new configuration changes, a line each.
+void log_changes(const EffectiveValues& before, const EffectiveValues& after, Log& log);
+
+// What of it takes effect at the next start only: where the driver is looked for
+// cannot change under a running scan.
+void log_what_waits(const Settings& now, const Settings& next, Log& log);
+
+}  // namespace tranche::programs
