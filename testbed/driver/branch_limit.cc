@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/library/branch_limit.h"
+#include "testbed/driver/branch_limit.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 unsigned branch_limit() { return TRANCHE_SIM_BRANCH_LIMIT; }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

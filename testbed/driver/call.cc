@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/library/call.h"
+#include "testbed/driver/call.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
 
-#include "sim/library/branch_limit.h"
+#include "testbed/driver/branch_limit.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // A body found that its call is blocked: wait for another world and run again.
 constexpr abi::Return kBlocked = -1;
+// The fault that it found, of this thread's call.
+thread_local std::uint64_t blocking_fault = 0;
 
 // The process's session. It is made by the first call and taken away when the
 // library is unloaded, unless a call is still in it: then it is left behind,
@@ -51,6 +53,16 @@ bool is_known(const Call& call, const Gpu& gpu) {
   });
 }
 
+// Also where the fault blocks a number of calls, and later ones pass.
+void wait_until_gone(LiveWorld& live, Snapshot seen, std::uint64_t fault) {
+  while (std::ranges::count(seen->faults, fault, &CallFault::number) > 0) {
+    live.wait(seen, LiveWorld::Time::max());
+    const Result<Snapshot> now = live.now();
+    if (!now) return;
+    seen = *now;
+  }
+}
+
 abi::Return run(Session& session, std::string_view function,
                 const std::function<abi::Return(Call&)>& body) {
   while (true) {
@@ -61,13 +73,14 @@ abi::Return run(Session& session, std::string_view function,
     Call call{session, live, *snapshot, function};
     abi::Return result = kBlocked;
     const Session::Verdict verdict = session.judge(call.world(), function, {});
+    if (verdict.blocks) blocking_fault = verdict.fault;
     if (!verdict.blocks) {
       result = verdict.code;
       if (result == abi::kSuccess && !call.world().driver.loaded) result = abi::kDriverNotLoaded;
       if (result == abi::kSuccess) result = body(call);
     }
     if (result != kBlocked) return result;
-    live->wait(*snapshot, LiveWorld::Time::max());
+    wait_until_gone(*live, *snapshot, blocking_fault);
   }
 }
 
@@ -105,7 +118,10 @@ abi::Return call(std::string_view function,
 abi::Return reach(Call& call, const GpuUuid& uuid, const Gpu*& gpu) {
   const Session::Verdict verdict =
       call.session.judge(call.world(), call.function, std::span(&uuid, 1));
-  if (verdict.blocks) return kBlocked;
+  if (verdict.blocks) {
+    blocking_fault = verdict.fault;
+    return kBlocked;
+  }
   if (verdict.code != abi::kSuccess) return verdict.code;
   gpu = find_gpu(call.world(), uuid);
   if (gpu == nullptr || !is_known(call, *gpu)) return abi::kGpuIsLost;
@@ -125,6 +141,9 @@ abi::Return on_device(std::string_view function, abi::Device device, Need need,
     Target target{call, *gpu};
     // Its instance was destroyed: the handle means nothing any more.
     if (!name->mig.empty() && !find_mig(target, name->mig)) return abi::kInvalidArgument;
+    if (need != Need::kRemembered && gpu->state == Gpu::State::kUnreachable) {
+      return abi::kGpuIsLost;
+    }
     if (need == Need::kWork && gpu->state == Gpu::State::kResetRequired) {
       return abi::kResetRequired;
     }
@@ -177,4 +196,4 @@ abi::Return copy_text(std::string_view text, char* to, unsigned length) {
   return abi::kSuccess;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

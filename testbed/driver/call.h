@@ -14,11 +14,11 @@
 #include <span>
 #include <string_view>
 
-#include "nvml/abi.h"
-#include "sim/library/session.h"
-#include "sim/world/world.h"
+#include "node/driver/nvml/abi.h"
+#include "testbed/driver/session.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 namespace abi = nvml::abi;
 
@@ -47,7 +47,8 @@ struct Target {
 
 // How much of the GPU a call needs.
 enum class Need {
-  kIdentity,  // answered even by a GPU that waits for its reset
+  kRemembered,  // answered from the driver's memory, also of a GPU that it cannot reach
+  kIdentity,    // answered even by a GPU that waits for its reset
   kWork,
 };
 
@@ -100,4 +101,4 @@ abi::Return answer(T* to, V value) {
   return abi::kSuccess;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

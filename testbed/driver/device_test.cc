@@ -3,10 +3,10 @@
 // What a device says of itself: identity, memory, health, processes, settings.
 #include <cstring>
 
-#include "sim/library/more_abi.h"
-#include "sim/testing/nvml_client.h"
+#include "testbed/driver/more_abi.h"
+#include "testbed/driver/testing/nvml_client.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 constexpr std::uint64_t kMib = 1ULL << 20;
@@ -289,5 +289,45 @@ TEST_F(Device, OfADriverSaysItsVersions) {
   EXPECT_EQ(cuda, 13020);
 }
 
+TEST_F(Device, ThatIsUnreachableIsKnownFromMemoryAlone) {
+  start("hgx-h200");
+  apply(make_unreachable(2));
+  const abi::Device gpu = nvml().gpu(2);
+  EXPECT_EQ(nvml().text("nvmlDeviceGetUUID", gpu), world().gpus[2].uuid.text);
+  EXPECT_EQ(nvml().text("nvmlDeviceGetName", gpu), "NVIDIA H200");
+  unsigned celsius = 0;
+  EXPECT_EQ(nvml()("nvmlDeviceGetTemperature", gpu, 0, &celsius), abi::kGpuIsLost);
+  abi::Memory memory{};
+  EXPECT_EQ(nvml()("nvmlDeviceGetMemoryInfo", gpu, &memory), abi::kGpuIsLost);
+  EXPECT_EQ(nvml().field(gpu, abi::kFieldPcieReplay).result, abi::kGpuIsLost);
+  EXPECT_EQ(nvml().field(nvml().gpu(1), abi::kFieldPcieReplay).result, abi::kSuccess);
+}
+
+TEST_F(Device, CanFailInOneFieldAlone) {
+  start("hgx-h200");
+  apply(fail_call({.call = kFieldCall,
+                   .code = abi::kResetRequired,
+                   .times = 1,
+                   .gpu = GpuRef(0U),
+                   .field = abi::kFieldPcieReplay}));
+  const abi::Device gpu = nvml().gpu(0);
+  EXPECT_EQ(nvml().field(gpu, abi::kFieldEnergy).result, abi::kSuccess);
+  EXPECT_EQ(nvml().field(gpu, abi::kFieldPcieReplay).result, abi::kResetRequired);
+  EXPECT_EQ(nvml().field(gpu, abi::kFieldPcieReplay).result, abi::kSuccess);
+}
+
+TEST_F(Device, SaysWhichUnitsAwaitTheirRetirement) {
+  start("hgx-h200");
+  apply(edit_gpu(1, [](Gpu& gpu) { gpu.vitals.tpc_repair_pending = true; }));
+  abi::RepairStatus status{.version = abi::kRepairStatusV1};
+  ASSERT_EQ(nvml()("nvmlDeviceGetRepairStatus", nvml().gpu(1), &status), abi::kSuccess);
+  EXPECT_EQ(status.channel_pending, 0U);
+  EXPECT_EQ(status.tpc_pending, 1U);
+  apply(reset(1));
+  restart_session();
+  ASSERT_EQ(nvml()("nvmlDeviceGetRepairStatus", nvml().gpu(1), &status), abi::kSuccess);
+  EXPECT_EQ(status.tpc_pending, 0U);
+}
+
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

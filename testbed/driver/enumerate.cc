@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "gpu/pci_address.h"
-#include "sim/library/call.h"
+#include "core/gpu/pci_address.h"
+#include "testbed/driver/call.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
-using tranche::parse_pci_address;
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
+using tranche::testbed::parse_pci_address;
 
 namespace {
 

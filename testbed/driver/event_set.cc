@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/library/event_set.h"
+#include "testbed/driver/event_set.h"
 
 #include <algorithm>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 void EventSet::add(Registration registration) {
   const std::lock_guard lock(mutex_);
@@ -56,4 +56,4 @@ std::shared_ptr<EventSet> EventSets::find(const void* handle) const {
   return found == sets_.end() ? nullptr : found->second;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 class EventSet {
  public:
@@ -52,4 +52,4 @@ class EventSets {
   std::map<const void*, std::shared_ptr<EventSet>> sets_;
 };
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -5,10 +5,10 @@
 #include <chrono>
 #include <vector>
 
-#include "sim/library/call.h"
+#include "testbed/driver/call.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
-using tranche::GpuUuid;
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
+using tranche::testbed::GpuUuid;
 
 namespace {
 
@@ -85,13 +85,13 @@ abi::Return nvmlEventSetFree(abi::EventSet set) {
 }
 
 abi::Return nvmlDeviceGetSupportedEventTypes(abi::Device device, unsigned long long* types) {
-  return on_gpu(__func__, device, Need::kIdentity,
+  return on_gpu(__func__, device, Need::kRemembered,
                 [&](Target& target) { return answer(types, supported_events(target)); });
 }
 
 abi::Return nvmlDeviceRegisterEvents(abi::Device device, unsigned long long types,
                                      abi::EventSet set) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     const std::shared_ptr<EventSet> known = target.call.session.event_sets.find(set);
     if (!known) return abi::kInvalidArgument;
     if ((types & ~supported_events(target)) != 0) return abi::kNotSupported;

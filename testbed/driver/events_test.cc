@@ -2,10 +2,10 @@
 #include <future>
 #include <thread>
 
-#include "sim/testing/nvml_client.h"
-#include "sim/world/world_file.h"
+#include "testbed/driver/testing/nvml_client.h"
+#include "testbed/world/world_file.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 constexpr unsigned kLong = 60'000;  // ms; a test that needs it all has failed
@@ -198,4 +198,4 @@ TEST_F(Events, OfAFreedSetAreNoMore) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

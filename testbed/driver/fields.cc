@@ -6,9 +6,9 @@
 #include <functional>
 #include <map>
 
-#include "sim/library/call.h"
+#include "testbed/driver/call.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
@@ -121,7 +121,11 @@ void read_field(const Target& target, abi::FieldValue& value) {
     value.result = abi::kInvalidArgument;  // the driver has never heard of it
     return;
   }
-  const Field field = known->second.read(target, value.scope_id);
+  Field field = known->second.read(target, value.scope_id);
+  const abi::Return fault =
+      target.call.session.judge_field(target.world(), target.gpu.uuid, value.field_id);
+  if (fault != abi::kSuccess) field.result = fault;
+  if (target.gpu.state == Gpu::State::kUnreachable) field.result = abi::kGpuIsLost;
   value.result = field.result;
   if (field.result != abi::kSuccess) return;
   value.value_type = field.type;
@@ -137,9 +141,9 @@ void read_field(const Target& target, abi::FieldValue& value) {
 extern "C" {
 
 // Fails as a whole only where nothing could be asked; each field tells for
-// itself.
+// itself, also that the card cannot be reached.
 abi::Return nvmlDeviceGetFieldValues(abi::Device device, int count, abi::FieldValue* values) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     if (values == nullptr || count <= 0) return abi::kInvalidArgument;
     for (int i = 0; i < count; ++i) read_field(target, values[i]);
     return abi::kSuccess;

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/library/instances.h"
-#include "sim/library/more_abi.h"
+#include "testbed/driver/instances.h"
+#include "testbed/driver/more_abi.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
 
 namespace {
 

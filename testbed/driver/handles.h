@@ -13,7 +13,7 @@
 #include <mutex>
 #include <set>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 template <typename T>
 class Handles {
@@ -40,4 +40,4 @@ class Handles {
   std::set<const void*> given_;
 };
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

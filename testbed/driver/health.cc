@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Errors that a GPU has counted, and what it waits for because of them.
-#include "sim/library/call.h"
+#include "testbed/driver/call.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
 
 extern "C" {
 
@@ -55,6 +55,18 @@ abi::Return nvmlDeviceGetRetiredPagesPendingStatus(abi::Device device, unsigned*
     const Model& model = target.gpu.model;
     if (model.remaps_rows || !model.ecc) return abi::kNotSupported;
     return answer(pending, target.gpu.vitals.retired_pending ? 1 : 0);
+  });
+}
+
+// Units of the chip that are retired at the next reset.
+abi::Return nvmlDeviceGetRepairStatus(abi::Device device, abi::RepairStatus* status) {
+  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+    if (target.call.branch() < 580) return abi::kFunctionNotFound;
+    if (status == nullptr) return abi::kInvalidArgument;
+    if (status->version != abi::kRepairStatusV1) return abi::kArgumentVersionMismatch;
+    status->channel_pending = target.gpu.vitals.channel_repair_pending ? 1 : 0;
+    status->tpc_pending = target.gpu.vitals.tpc_repair_pending ? 1 : 0;
+    return abi::kSuccess;
   });
 }
 

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <string>
 
-#include "sim/library/call.h"
-#include "sim/library/more_abi.h"
-#include "sim/library/pci_info.h"
+#include "testbed/driver/call.h"
+#include "testbed/driver/more_abi.h"
+#include "testbed/driver/pci_info.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
-using tranche::PciAddress;
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
+using tranche::testbed::PciAddress;
 
 namespace {
 
@@ -29,7 +29,7 @@ unsigned subsystem_id(const Gpu& gpu) {
 
 abi::Return old_pci_info(std::string_view function, abi::Device device, void* info,
                          std::size_t size) {
-  return on_gpu(function, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_gpu(function, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     if (info == nullptr) return abi::kInvalidArgument;
     fill_old_pci_info(target.gpu, info, size);
     return abi::kSuccess;
@@ -38,7 +38,7 @@ abi::Return old_pci_info(std::string_view function, abi::Device device, void* in
 
 }  // namespace
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 void fill_pci_info(const Gpu& gpu, abi::PciInfo& info) {
   info = {.domain = gpu.pci.domain,
@@ -60,12 +60,12 @@ void fill_old_pci_info(const Gpu& gpu, void* info, std::size_t size) {
   std::memcpy(info, &made, size);
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim
 
 extern "C" {
 
 abi::Return nvmlDeviceGetName(abi::Device device, char* name, unsigned length) {
-  return on_device(__func__, device, Need::kIdentity, [&](Target& target) {
+  return on_device(__func__, device, Need::kRemembered, [&](Target& target) {
     std::string text = target.gpu.model.name;
     if (target.is_mig()) {
       text += " MIG " + profile_name(target.gpu, *target.gpu_instance, *target.compute_instance);
@@ -75,7 +75,7 @@ abi::Return nvmlDeviceGetName(abi::Device device, char* name, unsigned length) {
 }
 
 abi::Return nvmlDeviceGetUUID(abi::Device device, char* uuid, unsigned length) {
-  return on_device(__func__, device, Need::kIdentity, [&](Target& target) {
+  return on_device(__func__, device, Need::kRemembered, [&](Target& target) {
     const std::string& text =
         target.is_mig() ? target.compute_instance->uuid.text : target.gpu.uuid.text;
     return copy_text(text, uuid, length);
@@ -83,21 +83,21 @@ abi::Return nvmlDeviceGetUUID(abi::Device device, char* uuid, unsigned length) {
 }
 
 abi::Return nvmlDeviceGetSerial(abi::Device device, char* serial, unsigned length) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) {
     if (target.gpu.serial.empty()) return abi::kNotSupported;
     return copy_text(target.gpu.serial, serial, length);
   });
 }
 
 abi::Return nvmlDeviceGetBoardPartNumber(abi::Device device, char* part, unsigned length) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) {
     if (target.gpu.model.board_part.empty()) return abi::kNotSupported;
     return copy_text(target.gpu.model.board_part, part, length);
   });
 }
 
 abi::Return nvmlDeviceGetIndex(abi::Device device, unsigned* index) {
-  return on_device(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_device(__func__, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     if (target.is_mig()) return answer(index, target.compute_instance->index);
     const auto seen = target.call.session.gpus();
     for (std::size_t i = 0; i < seen->size(); ++i) {
@@ -108,7 +108,7 @@ abi::Return nvmlDeviceGetIndex(abi::Device device, unsigned* index) {
 }
 
 abi::Return nvmlDeviceGetMinorNumber(abi::Device device, unsigned* minor) {
-  return on_gpu(__func__, device, Need::kIdentity,
+  return on_gpu(__func__, device, Need::kRemembered,
                 [&](Target& target) { return answer(minor, target.gpu.minor); });
 }
 
@@ -120,7 +120,7 @@ abi::Return nvmlDeviceGetPciInfo_v2(abi::Device device, void* info) {
 }
 
 abi::Return nvmlDeviceGetPciInfo_v3(abi::Device device, abi::PciInfo* info) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     if (info == nullptr) return abi::kInvalidArgument;
     fill_pci_info(target.gpu, *info);
     return abi::kSuccess;
@@ -128,7 +128,7 @@ abi::Return nvmlDeviceGetPciInfo_v3(abi::Device device, abi::PciInfo* info) {
 }
 
 abi::Return nvmlDeviceGetPciInfoExt(abi::Device device, layout::PciInfoExt* info) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     if (info == nullptr) return abi::kInvalidArgument;
     if (info->version != layout::kPciInfoExt) return abi::kArgumentVersionMismatch;
     const Gpu& gpu = target.gpu;
@@ -145,18 +145,18 @@ abi::Return nvmlDeviceGetPciInfoExt(abi::Device device, layout::PciInfoExt* info
 }
 
 abi::Return nvmlDeviceGetBrand(abi::Device device, int* brand) {
-  return on_device(__func__, device, Need::kIdentity,
+  return on_device(__func__, device, Need::kRemembered,
                    [&](Target& target) { return answer(brand, target.gpu.model.brand); });
 }
 
 abi::Return nvmlDeviceGetArchitecture(abi::Device device, unsigned* architecture) {
-  return on_device(__func__, device, Need::kIdentity, [&](Target& target) {
+  return on_device(__func__, device, Need::kRemembered, [&](Target& target) {
     return answer(architecture, target.gpu.model.architecture);
   });
 }
 
 abi::Return nvmlDeviceGetCudaComputeCapability(abi::Device device, int* major, int* minor) {
-  return on_device(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_device(__func__, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     if (major == nullptr || minor == nullptr) return abi::kInvalidArgument;
     *major = static_cast<int>(target.gpu.model.compute_major);
     *minor = static_cast<int>(target.gpu.model.compute_minor);
@@ -165,19 +165,19 @@ abi::Return nvmlDeviceGetCudaComputeCapability(abi::Device device, int* major, i
 }
 
 abi::Return nvmlDeviceGetNumGpuCores(abi::Device device, unsigned* cores) {
-  return on_gpu(__func__, device, Need::kIdentity,
+  return on_gpu(__func__, device, Need::kRemembered,
                 [&](Target& target) { return answer(cores, target.gpu.model.cores); });
 }
 
 abi::Return nvmlDeviceGetBoardId(abi::Device device, unsigned* id) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) {
     const PciAddress& pci = target.gpu.pci;
     return answer(id, pci.domain << 16 | pci.bus << 8 | pci.device);
   });
 }
 
 abi::Return nvmlDeviceGetMultiGpuBoard(abi::Device device, unsigned* several) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) {
     unsigned on_board = 0;
     for (const Gpu& other : target.world().gpus) {
       const std::string& board = target.gpu.place.board;
@@ -188,7 +188,7 @@ abi::Return nvmlDeviceGetMultiGpuBoard(abi::Device device, unsigned* several) {
 }
 
 abi::Return nvmlDeviceGetAddressingMode(abi::Device device, layout::AddressingMode* mode) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     if (target.call.branch() < 580) return abi::kNotSupported;
     if (mode == nullptr) return abi::kInvalidArgument;
     if (mode->version != layout::kAddressingMode) return abi::kArgumentVersionMismatch;

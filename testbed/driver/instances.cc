@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/library/instances.h"
+#include "testbed/driver/instances.h"
 
 #include <algorithm>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 abi::Return with_instance(Call& call, const GpuUuid& uuid, unsigned id,
@@ -52,4 +52,4 @@ abi::ComputeInstance handle_of(Call& call, const Gpu& gpu, const GpuInstance& in
   return reinterpret_cast<abi::ComputeInstance>(const_cast<ComputeInstanceName*>(name));
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

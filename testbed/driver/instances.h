@@ -6,9 +6,9 @@
 #include <functional>
 #include <string_view>
 
-#include "sim/library/call.h"
+#include "testbed/driver/call.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct InstanceTarget {
   Call& call;
@@ -28,4 +28,4 @@ abi::GpuInstance handle_of(Call& call, const Gpu& gpu, const GpuInstance& instan
 abi::ComputeInstance handle_of(Call& call, const Gpu& gpu, const GpuInstance& instance,
                                const ComputeInstance& compute);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/library/live_world.h"
+#include "testbed/driver/live_world.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,11 +9,11 @@
 #include <array>
 #include <cstdio>
 
-#include "base/errno_error.h"
-#include "base/files.h"
-#include "sim/world/parse.h"
+#include "base/path.h"
+#include "os/errno_error.h"
+#include "testbed/world/parse.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // A change is noticed at once through inotify. Where that misses one (other
@@ -101,4 +101,4 @@ void LiveWorld::wait(const Snapshot& seen, Time until) {
   }
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -15,10 +15,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
-#include "sim/world/world.h"
+#include "os/unique_fd.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 using Snapshot = std::shared_ptr<const World>;
 
@@ -58,4 +58,4 @@ class LiveWorld {
   std::optional<Result<Snapshot>> loaded_;
 };
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "sim/library/call.h"
+#include "testbed/driver/call.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
 
 namespace {
 

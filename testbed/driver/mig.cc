@@ -3,9 +3,9 @@
 // MIG devices: the mode, the devices of a GPU, and what each is.
 #include <algorithm>
 
-#include "sim/library/call.h"
+#include "testbed/driver/call.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
@@ -20,7 +20,7 @@ const ComputeInstanceProfile* find_compute_profile(
 extern "C" {
 
 abi::Return nvmlDeviceGetMigMode(abi::Device device, unsigned* current, unsigned* pending) {
-  return on_gpu(__func__, device, Need::kIdentity, [&](Target& target) -> abi::Return {
+  return on_gpu(__func__, device, Need::kRemembered, [&](Target& target) -> abi::Return {
     if (current == nullptr || pending == nullptr) return abi::kInvalidArgument;
     if (target.gpu.model.mig.empty()) return abi::kNotSupported;
     *current = target.gpu.mig.enabled ? 1 : 0;

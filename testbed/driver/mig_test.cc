@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/library/more_abi.h"
-#include "sim/testing/nvml_client.h"
+#include "testbed/driver/more_abi.h"
+#include "testbed/driver/testing/nvml_client.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 class MigDevices : public SimulatedDriver {
@@ -223,4 +223,4 @@ TEST_F(MigDevices, FitWhereThereIsRoom) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "nvml/abi.h"
+#include "node/driver/nvml/abi.h"
 
-namespace tranche::sim::layout {
+namespace tranche::testbed::sim::layout {
 
 using nvml::abi::Device;
 using nvml::abi::GpuInstanceProfileInfoV2;
@@ -121,4 +121,4 @@ struct SetMemoryLimits {
 };
 static_assert(sizeof(SetMemoryLimits) == 24);
 
-}  // namespace tranche::sim::layout
+}  // namespace tranche::testbed::sim::layout

@@ -6,12 +6,12 @@
 #include <string>
 
 #include "base/text.h"
-#include "sim/library/call.h"
-#include "sim/library/more_abi.h"
-#include "sim/library/pci_info.h"
+#include "testbed/driver/call.h"
+#include "testbed/driver/more_abi.h"
+#include "testbed/driver/pci_info.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
-using tranche::parse_number;
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
+using tranche::testbed::parse_number;
 
 namespace {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The library as a driver of the R470 branch had it.
-#include "sim/testing/nvml_client.h"
+#include "testbed/driver/testing/nvml_client.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 class OldLibrary : public ::testing::Test {
@@ -48,4 +48,4 @@ TEST_F(OldLibrary, AnswersWhatItHas) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

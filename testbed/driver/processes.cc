@@ -5,10 +5,10 @@
 #include <chrono>
 #include <vector>
 
-#include "sim/library/call.h"
-#include "sim/library/more_abi.h"
+#include "testbed/driver/call.h"
+#include "testbed/driver/more_abi.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
 
 namespace {
 

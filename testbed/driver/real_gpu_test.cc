@@ -2,11 +2,11 @@
 //
 // Answers that were read off a real H200 (driver 580.159.04, one GPU passed into
 // a virtual machine, MIG off), held against the simulated one.
-#include "sim/library/more_abi.h"
-#include "sim/testing/nvml_client.h"
-#include "sim/world/parse.h"
+#include "testbed/driver/more_abi.h"
+#include "testbed/driver/testing/nvml_client.h"
+#include "testbed/world/parse.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 class RealGpu : public SimulatedDriver {
@@ -159,4 +159,4 @@ TEST_F(RealGpu, IsNotFoundByNonsense) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/library/session.h"
+#include "testbed/driver/session.h"
 
 #include <dlfcn.h>
 
@@ -7,9 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/files.h"
+#include "base/path.h"
+#include "os/files.h"
+#include "testbed/world/changes.h"
+#include "testbed/world/world_file.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 namespace abi = nvml::abi;
@@ -22,6 +25,16 @@ bool names(std::string_view fault, std::string_view function) {
   if (!function.starts_with(fault)) return false;
   const std::string_view rest = function.substr(fault.size());
   return rest.empty() || (rest.size() == 3 && rest.starts_with("_v"));
+}
+
+// A driver that its last client closes forgets what it counted, unless persistence
+// mode keeps it. Sessions of other processes are not known here: a world has only
+// those clients by the processes on its GPUs.
+void forget_counters(LiveWorld& live) {
+  const Result<Snapshot> world = live.now();
+  if (!world || std::ranges::all_of((*world)->gpus, &Gpu::persistence)) return;
+  // Without the right to write there, the counters stay.
+  static_cast<void>(edit_world_file(live.path(), close_driver()));
 }
 
 std::vector<SeenGpu> enumerate(const World& world) {
@@ -100,7 +113,7 @@ abi::Return Session::end(std::string_view function) {
   }
   const std::lock_guard lock(mutex_);
   if (references_ == 0) return abi::kUninitialized;
-  --references_;
+  if (--references_ == 0) forget_counters(*live_);
   return abi::kSuccess;
 }
 
@@ -117,12 +130,22 @@ std::shared_ptr<const std::vector<SeenGpu>> Session::gpus() const {
 Session::Verdict Session::judge(const World& world, std::string_view function,
                                 std::span<const GpuUuid> gpus) {
   for (const CallFault& fault : world.faults) {
-    if (!names(fault.call, function) || fault.gpu.has_value() == gpus.empty()) continue;
+    if (fault.field || !names(fault.call, function)) continue;
+    if (fault.gpu.has_value() == gpus.empty()) continue;
     if (fault.gpu && std::ranges::count(gpus, *fault.gpu) == 0) continue;
-    if (fault.blocks) return {.blocks = true};
-    if (comes_now(fault)) return {.code = fault.code};
+    if (!comes_now(fault)) continue;
+    if (fault.blocks) return {.blocks = true, .fault = fault.number};
+    return {.code = fault.code};
   }
   return {};
+}
+
+abi::Return Session::judge_field(const World& world, const GpuUuid& gpu, unsigned field) {
+  for (const CallFault& fault : world.faults) {
+    if (fault.field != field || (fault.gpu && *fault.gpu != gpu)) continue;
+    if (comes_now(fault)) return fault.code;
+  }
+  return abi::kSuccess;
 }
 
 bool Session::comes_now(const CallFault& fault) {
@@ -134,4 +157,4 @@ bool Session::comes_now(const CallFault& fault) {
   return true;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

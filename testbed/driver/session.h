@@ -20,13 +20,13 @@
 #include <string_view>
 #include <vector>
 
-#include "nvml/abi.h"
-#include "sim/library/event_set.h"
-#include "sim/library/handles.h"
-#include "sim/library/live_world.h"
-#include "sim/world/world.h"
+#include "node/driver/nvml/abi.h"
+#include "testbed/driver/event_set.h"
+#include "testbed/driver/handles.h"
+#include "testbed/driver/live_world.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct DeviceName {
   GpuUuid gpu;
@@ -66,9 +66,13 @@ class Session {
   // that name none. kSuccess: nothing, or they came as often as they should.
   struct Verdict {
     bool blocks = false;
+    std::uint64_t fault = 0;  // the one that blocks
     nvml::abi::Return code = nvml::abi::kSuccess;
   };
   Verdict judge(const World& world, std::string_view function, std::span<const GpuUuid> gpus);
+
+  // What they make of one field of nvmlDeviceGetFieldValues.
+  nvml::abi::Return judge_field(const World& world, const GpuUuid& gpu, unsigned field);
 
   Handles<DeviceName> devices;
   Handles<GpuInstanceName> gpu_instances;
@@ -91,4 +95,4 @@ class Session {
 // folder above this library's own file. Empty: nowhere.
 std::string world_path();
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

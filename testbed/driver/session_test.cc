@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sessions and enumeration, and what faults do to them.
+#include <atomic>
 #include <string>
 #include <thread>
 
-#include "base/files.h"
-#include "sim/testing/nvml_client.h"
-#include "sim/world/world_file.h"
+#include "os/files.h"
+#include "testbed/driver/testing/nvml_client.h"
+#include "testbed/world/world_file.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 using Session = SimulatedDriver;
@@ -249,5 +250,39 @@ TEST_F(Session, IsSafeForSeveralThreads) {
   EXPECT_EQ(nvml().count(), 8U);
 }
 
+TEST_F(Session, ThatIsTheLastRestartsCountersWithoutPersistenceMode) {
+  start("hgx-h200");
+  apply(all_of({edit_gpu(0, [](Gpu& gpu) { gpu.persistence = false; }),
+                edit_gpu(1, [](Gpu& gpu) { gpu.persistence = false; }),
+                set_processes(1, {{.pid = 7, .name = "python"}})}));
+  const World before = world();
+  restart_session();
+  EXPECT_LT(world().gpus[0].vitals.energy_mj, before.gpus[0].vitals.energy_mj);
+  EXPECT_EQ(world().gpus[0].generation, before.gpus[0].generation) << "it is no reset";
+  EXPECT_EQ(world().gpus[1].vitals, before.gpus[1].vitals) << "somebody else has it open";
+  EXPECT_EQ(world().gpus[2].vitals, before.gpus[2].vitals) << "it has persistence mode";
+}
+
+TEST_F(Session, CanHaveOneCallThatDoesNotReturn) {
+  start("hgx-h200");
+  apply(block_call("nvmlDeviceGetTemperature", GpuRef(0U), 1));
+  unsigned celsius = 0;
+  std::atomic<bool> returned = false;
+  std::thread stuck([&] {
+    unsigned ignored = 0;
+    EXPECT_EQ(nvml()("nvmlDeviceGetTemperature", nvml().gpu(0), 0, &ignored), abi::kSuccess);
+    returned = true;
+  });
+  // Whichever call comes first is the one that is stuck.
+  std::thread second([&] {
+    EXPECT_EQ(nvml()("nvmlDeviceGetTemperature", nvml().gpu(0), 0, &celsius), abi::kSuccess);
+    returned = true;
+  });
+  while (!returned) std::this_thread::yield();
+  apply(clear_faults());
+  stuck.join();
+  second.join();
+}
+
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "sim/library/call.h"
-#include "sim/library/more_abi.h"
-#include "sim/world/changes.h"
-#include "sim/world/world_file.h"
+#include "testbed/driver/call.h"
+#include "testbed/driver/more_abi.h"
+#include "testbed/world/changes.h"
+#include "testbed/world/world_file.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
 
 namespace {
 

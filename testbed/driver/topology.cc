@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/text.h"
-#include "sim/library/call.h"
+#include "testbed/driver/call.h"
 
-using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
-using tranche::parse_number;
-using tranche::split;
+using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
+using tranche::testbed::parse_number;
+using tranche::testbed::split;
 
 namespace {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
-#include "sim/library/more_abi.h"
-#include "sim/testing/nvml_client.h"
+#include "testbed/driver/more_abi.h"
+#include "testbed/driver/testing/nvml_client.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 class Topology : public SimulatedDriver {
@@ -156,4 +156,4 @@ TEST_F(Topology, HasNoFabricBeforeHopper) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

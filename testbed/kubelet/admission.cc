@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/admission.h"
+#include "testbed/kubelet/admission.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "standin/merge.h"
+#include "testbed/kubelet/merge.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 constexpr std::string_view kPanic =
@@ -247,4 +247,4 @@ ContainerGrant Admission::grant_of(const Pod& pod, const Container& container) {
   return grant;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/checkpoint.h"
-#include "standin/choice.h"
-#include "standin/guarded_state.h"
-#include "standin/plugin_calls.h"
-#include "standin/random.h"
-#include "standin/values.h"
+#include "testbed/kubelet/checkpoint.h"
+#include "testbed/kubelet/choice.h"
+#include "testbed/kubelet/guarded_state.h"
+#include "testbed/kubelet/plugin_calls.h"
+#include "testbed/kubelet/random.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 struct ContainerGrant {
   std::string name;
@@ -86,4 +86,4 @@ class Admission {
   std::map<std::string, Reusable> reusable_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

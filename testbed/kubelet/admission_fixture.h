@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/testing/temp_dir.h"
-#include "standin/kubelet.h"
-#include "standin/scripted_plugin.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/kubelet/kubelet.h"
+#include "testbed/kubelet/scripted_plugin.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 inline constexpr const char* kGpu = "nvidia.com/gpu";
 inline constexpr const char* kNic = "example.com/nic";
@@ -78,4 +78,4 @@ class StandinAdmission : public testing::Test {
   int plugins_ = 0;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

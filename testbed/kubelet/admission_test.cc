@@ -9,9 +9,9 @@
 #include <string>
 #include <thread>
 
-#include "standin/admission_fixture.h"
+#include "testbed/kubelet/admission_fixture.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using testing::Contains;
@@ -299,4 +299,4 @@ TEST_F(StandinAdmission, RejectsWhereItDoesNotRun) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/base64.h"
+#include "testbed/kubelet/base64.h"
 
 #include <cstddef>
 #include <cstdint>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 constexpr std::string_view kAlphabet =
@@ -53,4 +53,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 std::string to_base64(std::string_view bytes);
 
 // Empty where the text is not base64.
 std::optional<std::string> from_base64(std::string_view text);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

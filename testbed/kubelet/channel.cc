@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/channel.h"
+#include "testbed/kubelet/channel.h"
 
 #include <grpc/grpc.h>
 #include <grpcpp/grpcpp.h>
 
 #include <string_view>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 // gRPC reads the path of "unix:" as a part of a URI.
@@ -41,4 +41,4 @@ std::shared_ptr<grpc::Channel> make_channel(const std::string& socket, int large
                                    arguments);
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

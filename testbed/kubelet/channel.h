@@ -10,11 +10,11 @@ namespace grpc {
 class Channel;
 }  // namespace grpc
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 inline constexpr int kUnlimitedMessage = -1;
 
 // The authority is "localhost", as Go's. `largest_received` is in bytes.
 std::shared_ptr<grpc::Channel> make_channel(const std::string& socket, int largest_received);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/checkpoint.h"
+#include "testbed/kubelet/checkpoint.h"
 
 #include <cstdint>
 #include <optional>
@@ -7,12 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "standin/base64.h"
-#include "standin/wire.h"
+#include "os/files.h"
+#include "testbed/kubelet/base64.h"
+#include "testbed/kubelet/wire.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -212,4 +213,4 @@ void CheckpointFile::close() {
   closed_ = true;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

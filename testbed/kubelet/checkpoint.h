@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "base/result.h"
-#include "standin/node_state.h"
+#include "testbed/kubelet/node_state.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 inline constexpr std::string_view kCheckpointName = "kubelet_internal_checkpoint";
 
@@ -62,4 +62,4 @@ class CheckpointFile {
   bool closed_ = false;  // guarded by mutex_
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

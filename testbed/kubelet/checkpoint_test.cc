@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/checkpoint.h"
+#include "testbed/kubelet/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using testing::HasSubstr;
@@ -100,4 +100,4 @@ TEST(StandinCheckpointFile, IsNotWrittenByADeadProcess) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

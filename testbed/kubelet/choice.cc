@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/choice.h"
+#include "testbed/kubelet/choice.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 Ids minus(const Ids& a, const Ids& b) {
@@ -138,4 +138,4 @@ Result<Ids> finish_choice(Choice choice, const Ids& preferred, std::int64_t requ
                  std::to_string(required) + ", Got: " + std::to_string(required - choice.needed));
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

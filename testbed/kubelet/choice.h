@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/node_state.h"
-#include "standin/random.h"
-#include "standin/values.h"
+#include "testbed/kubelet/node_state.h"
+#include "testbed/kubelet/random.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 struct ChoiceRequest {
   std::string pod_uid;
@@ -70,4 +70,4 @@ struct ByAffinity {
 ByAffinity split_by_affinity(const ListedDevices& listed, const Ids& available,
                              const std::optional<NumaNodes>& affinity);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

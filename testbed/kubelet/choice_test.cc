@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/choice.h"
+#include "testbed/kubelet/choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using testing::ElementsAre;
@@ -172,4 +172,4 @@ TEST(StandinRandom, GivesTheSameOrderForTheSameSeed) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

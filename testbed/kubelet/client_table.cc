@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/client_table.h"
+#include "testbed/kubelet/client_table.h"
 
 #include <algorithm>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 void ClientTable::add(const std::string& resource, const Entry& entry) {
   std::vector<Entry>& entries = entries_[resource];
@@ -36,4 +36,4 @@ std::optional<ClientTable::Entry> ClientTable::newest(const std::string& resourc
   return found->second.back();
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

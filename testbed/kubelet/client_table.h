@@ -21,10 +21,10 @@
 #include <string>
 #include <vector>
 
-#include "standin/node_state.h"
-#include "standin/values.h"
+#include "testbed/kubelet/node_state.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 class ClientTable {
  public:
@@ -51,4 +51,4 @@ class ClientTable {
   std::map<std::string, std::vector<Entry>> entries_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

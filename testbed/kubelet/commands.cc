@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/commands.h"
+#include "testbed/kubelet/commands.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 Error wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
@@ -315,4 +315,4 @@ std::vector<std::string> device_lines(const NodeView& view, const std::string& r
   return lines;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/kubelet.h"
-#include "standin/values.h"
+#include "testbed/kubelet/kubelet.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 struct Flags {
   KubeletOptions kubelet;
@@ -71,4 +71,4 @@ std::vector<std::string> response_lines(const std::string& container,
 std::vector<std::string> node_lines(const NodeView& view);
 std::vector<std::string> device_lines(const NodeView& view, const std::string& resource);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

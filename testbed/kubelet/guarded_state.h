@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "base/result.h"
-#include "standin/checkpoint.h"
-#include "standin/node_state.h"
-#include "standin/pulse.h"
+#include "testbed/kubelet/checkpoint.h"
+#include "testbed/kubelet/node_state.h"
+#include "testbed/kubelet/pulse.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 class GuardedState {
  public:
@@ -58,4 +58,4 @@ inline Status write_checkpoint(CheckpointFile& file, const GuardedState& state) 
   return file.write([&] { return state.read(checkpoint_of); });
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/kubelet.h"
+#include "testbed/kubelet/kubelet.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,16 +8,17 @@
 #include <atomic>
 #include <utility>
 
-#include "base/errno_error.h"
-#include "base/files.h"
-#include "standin/checkpoint.h"
-#include "standin/guarded_state.h"
-#include "standin/plugin_calls.h"
-#include "standin/pod_resources_server.h"
-#include "standin/predicate.h"
-#include "standin/sessions.h"
+#include "base/path.h"
+#include "os/errno_error.h"
+#include "os/files.h"
+#include "testbed/kubelet/checkpoint.h"
+#include "testbed/kubelet/guarded_state.h"
+#include "testbed/kubelet/plugin_calls.h"
+#include "testbed/kubelet/pod_resources_server.h"
+#include "testbed/kubelet/predicate.h"
+#include "testbed/kubelet/sessions.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 // Follows links, as the kubelet does: a link to a socket goes too.
@@ -429,4 +430,4 @@ std::optional<Clock::time_point> Kubelet::next_expiry() const {
       [&](const NodeState& state) { return standin::next_expiry(state, options_.grace); });
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -24,15 +24,15 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/admission.h"
-#include "standin/node_state.h"
-#include "standin/pod_resources.h"
-#include "standin/pulse.h"
-#include "standin/registration_server.h"
-#include "standin/transcript.h"
-#include "standin/values.h"
+#include "testbed/kubelet/admission.h"
+#include "testbed/kubelet/node_state.h"
+#include "testbed/kubelet/pod_resources.h"
+#include "testbed/kubelet/pulse.h"
+#include "testbed/kubelet/registration_server.h"
+#include "testbed/kubelet/transcript.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 struct KubeletOptions {
   std::string directory = "/var/lib/kubelet/device-plugins";
@@ -174,4 +174,4 @@ class Kubelet {
   PodResourcesCounts counts_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

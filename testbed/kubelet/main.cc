@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "standin/commands.h"
-#include "standin/kubelet.h"
+#include "testbed/kubelet/commands.h"
+#include "testbed/kubelet/kubelet.h"
 
 namespace {
 
-using namespace tranche;
-using namespace tranche::standin;
+using namespace tranche::testbed;
+using namespace tranche::testbed::standin;
 
 // One write a line, so that lines of several threads do not mix and a script
 // sees each at once.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/merge.h"
+#include "testbed/kubelet/merge.h"
 
 #include <set>
 #include <string>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 // What of all responses has already been taken.
@@ -37,4 +37,4 @@ ContainerResponse merge_responses(const std::vector<ContainerResponse>& response
   return merged;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

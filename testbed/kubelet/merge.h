@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "standin/values.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 // What the container runtime gets from the responses of a container's
 // resources. Where two give the same variable, path or annotation the first
@@ -13,4 +13,4 @@ namespace tranche::standin {
 // come once each. Pure.
 ContainerResponse merge_responses(const std::vector<ContainerResponse>& responses);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/node_state.h"
+#include "testbed/kubelet/node_state.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 void mark_all_unhealthy(NodeState& state, const std::string& resource) {
@@ -197,4 +197,4 @@ NodeState state_after_restart(AllocationsByPod pods, const std::set<std::string>
   return state;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

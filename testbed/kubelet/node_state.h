@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/values.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 using Clock = std::chrono::steady_clock;
 
@@ -128,4 +128,4 @@ std::optional<DevicesPerNuma> group_by_numa(const NodeState& state, const std::s
 NodeState state_after_restart(AllocationsByPod pods, const std::set<std::string>& resources,
                               Clock::time_point now);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

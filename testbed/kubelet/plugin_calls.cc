@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/plugin_calls.h"
+#include "testbed/kubelet/plugin_calls.h"
 
 #include <string_view>
 #include <utility>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 PluginCalls::PluginCalls(Sessions& sessions, Transcript& transcript, Random& random,
                          std::chrono::milliseconds pre_start_patience)
@@ -81,4 +81,4 @@ Result<std::shared_ptr<PluginClient>> PluginCalls::running_client(const std::str
   return client;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

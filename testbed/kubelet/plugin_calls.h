@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/choice.h"
-#include "standin/node_state.h"
-#include "standin/random.h"
-#include "standin/sessions.h"
-#include "standin/transcript.h"
+#include "testbed/kubelet/choice.h"
+#include "testbed/kubelet/node_state.h"
+#include "testbed/kubelet/random.h"
+#include "testbed/kubelet/sessions.h"
+#include "testbed/kubelet/transcript.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 class PluginCalls {
  public:
@@ -41,4 +41,4 @@ class PluginCalls {
   const std::chrono::milliseconds pre_start_patience_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

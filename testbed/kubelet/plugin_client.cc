@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/plugin_client.h"
+#include "testbed/kubelet/plugin_client.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "deviceplugin_v1beta1.grpc.pb.h"
-#include "standin/channel.h"
-#include "standin/wire.h"
+#include "testbed/kubelet/channel.h"
+#include "testbed/kubelet/wire.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using v1beta1::DevicePlugin;
@@ -191,4 +191,4 @@ void PluginClient::break_stream() {
   if (stream_ != nullptr) stream_->TryCancel();
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -18,14 +18,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/values.h"
+#include "testbed/kubelet/values.h"
 
 namespace grpc {
 class Channel;
 class ClientContext;
 }  // namespace grpc
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 inline constexpr int kLargestReceivedMessage = 4 << 20;
 
@@ -83,4 +83,4 @@ class PluginClient {
   grpc::ClientContext* stream_ = nullptr;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "base/files.h"
-#include "standin/admission_fixture.h"
+#include "os/files.h"
+#include "testbed/kubelet/admission_fixture.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using std::chrono::milliseconds;
@@ -201,4 +201,4 @@ TEST_F(StandinAdmission, WritesTheCheckpointWithTheAllocation) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/pod_resources.h"
+#include "testbed/kubelet/pod_resources.h"
 
 #include <map>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 ListedContainer list_container(const NodeState& state, const Pod& pod, const Container& container) {
@@ -38,4 +38,4 @@ ListedPod list_pod(const NodeState& state, const Pod& pod) {
   return listed;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

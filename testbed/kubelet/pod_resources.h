@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "standin/node_state.h"
-#include "standin/values.h"
+#include "testbed/kubelet/node_state.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 // The kubelet gives each device an entry of its own.
 struct ListedDevice {
@@ -50,4 +50,4 @@ struct PodResourcesCounts {
   bool operator==(const PodResourcesCounts&) const = default;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

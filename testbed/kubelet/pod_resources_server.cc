@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/pod_resources_server.h"
+#include "testbed/kubelet/pod_resources_server.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -7,7 +7,7 @@
 
 #include "podresources_v1.grpc.pb.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 void encode(const ListedPod& pod, v1::PodResources& encoded) {
@@ -79,4 +79,4 @@ PodResourcesServer::~PodResourcesServer() { stop(SocketFile::kRemoved); }
 
 void PodResourcesServer::stop(SocketFile file) { server_->stop(file); }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/pod_resources.h"
-#include "standin/socket_server.h"
+#include "testbed/kubelet/pod_resources.h"
+#include "testbed/kubelet/socket_server.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 class PodResourcesServer {
  public:
@@ -41,4 +41,4 @@ class PodResourcesServer {
   const std::unique_ptr<SocketServer> server_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

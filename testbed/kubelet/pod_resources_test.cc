@@ -9,12 +9,13 @@
 
 #include <future>
 
-#include "base/files.h"
+#include "base/path.h"
+#include "os/files.h"
 #include "podresources_v1.grpc.pb.h"
-#include "standin/admission_fixture.h"
-#include "standin/checkpoint.h"
+#include "testbed/kubelet/admission_fixture.h"
+#include "testbed/kubelet/checkpoint.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using testing::ElementsAre;
@@ -171,4 +172,4 @@ TEST_F(StandinPodResources, CountsAListThatComesWhileAPluginIsAsked) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

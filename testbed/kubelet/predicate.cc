@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/predicate.h"
+#include "testbed/kubelet/predicate.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 void add(Limits& total, const Limits& more) {
@@ -52,4 +52,4 @@ std::optional<Shortage> find_shortage(const NodeState& state, NodeStatus status,
   return std::nullopt;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

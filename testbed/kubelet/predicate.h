@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "standin/node_state.h"
-#include "standin/values.h"
+#include "testbed/kubelet/node_state.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 // What a pod asks for at its greediest moment: the sum over its containers and
 // sidecars, or one init container with the sidecars before it.
@@ -29,4 +29,4 @@ struct Shortage {
 std::optional<Shortage> find_shortage(const NodeState& state, NodeStatus status, const Pod& pod,
                                       const std::vector<Pod>& others);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "standin/agent_process.h"
-#include "standin/commands.h"
-#include "standin/scripted_plugin.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/kubelet/commands.h"
+#include "testbed/kubelet/scripted_plugin.h"
+#include "testbed/process/agent_process.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using testing::ElementsAre;
@@ -217,4 +217,4 @@ TEST_F(StandinProgram, FailsWhereTheResourceDoesNotCome) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 class Pulse {
  public:
@@ -39,4 +39,4 @@ class Pulse {
   std::uint64_t count_ = 0;  // guarded by mutex_
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

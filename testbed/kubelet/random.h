@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 class Random {
  public:
@@ -36,4 +36,4 @@ class Random {
   std::mt19937_64 engine_;  // guarded by mutex_
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

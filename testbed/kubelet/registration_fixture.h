@@ -10,11 +10,11 @@
 #include <memory>
 #include <string>
 
-#include "base/testing/temp_dir.h"
-#include "standin/kubelet.h"
-#include "standin/scripted_plugin.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/kubelet/kubelet.h"
+#include "testbed/kubelet/scripted_plugin.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 inline constexpr const char* kGpu = "nvidia.com/gpu";
 inline constexpr std::chrono::seconds kPatience{20};
@@ -50,4 +50,4 @@ class Standin : public testing::Test {
   std::unique_ptr<Kubelet> kubelet_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

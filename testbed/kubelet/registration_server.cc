@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/registration_server.h"
+#include "testbed/kubelet/registration_server.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -9,7 +9,7 @@
 
 #include "deviceplugin_v1beta1.grpc.pb.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 class Call final : public grpc::ServerUnaryReactor, public PendingRegistration {
@@ -92,4 +92,4 @@ RegistrationServer::~RegistrationServer() { stop(SocketFile::kRemoved); }
 
 void RegistrationServer::stop(SocketFile file) { server_->stop(file); }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

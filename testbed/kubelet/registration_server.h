@@ -14,13 +14,13 @@
 #include <string>
 
 #include "base/result.h"
-#include "standin/socket_server.h"
+#include "testbed/kubelet/socket_server.h"
 
 namespace grpc {
 class ClientContext;
 }  // namespace grpc
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 // One Register call that waits for its answer. It must be answered, once.
 class PendingRegistration {
@@ -71,4 +71,4 @@ class RegistrationServer {
   const std::unique_ptr<SocketServer> server_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

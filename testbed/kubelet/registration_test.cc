@@ -13,11 +13,11 @@
 #include <string>
 #include <thread>
 
-#include "base/files.h"
-#include "base/unique_fd.h"
-#include "standin/registration_fixture.h"
+#include "os/files.h"
+#include "os/unique_fd.h"
+#include "testbed/kubelet/registration_fixture.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using std::chrono::milliseconds;
@@ -198,4 +198,4 @@ TEST_F(Standin, AnswersRegistrationsThatAreUnderWayWhenItStops) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

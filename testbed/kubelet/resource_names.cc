@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/resource_names.h"
+#include "testbed/kubelet/resource_names.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 constexpr std::string_view kQuotaPrefix = "requests.";
@@ -46,4 +46,4 @@ bool is_extended_resource_name(std::string_view name) {
   return parts.size() == 2 && is_dns_subdomain(parts[0]) && is_name_part(parts[1]);
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

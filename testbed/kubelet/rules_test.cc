@@ -4,14 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "standin/base64.h"
-#include "standin/client_table.h"
-#include "standin/merge.h"
-#include "standin/predicate.h"
-#include "standin/resource_names.h"
-#include "standin/wire.h"
+#include "testbed/kubelet/base64.h"
+#include "testbed/kubelet/client_table.h"
+#include "testbed/kubelet/merge.h"
+#include "testbed/kubelet/predicate.h"
+#include "testbed/kubelet/resource_names.h"
+#include "testbed/kubelet/wire.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 constexpr const char* kGpu = "nvidia.com/gpu";
@@ -164,4 +164,4 @@ TEST(StandinBase64, GivesBackWhatItWasGiven) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/scripted_plugin.h"
+#include "testbed/kubelet/scripted_plugin.h"
 
 #include <unistd.h>
 
 #include <cstdlib>
 #include <utility>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 // How soon a stream notices that its client is gone.
@@ -189,4 +189,4 @@ grpc::Status ScriptedPlugin::PreStartContainer(grpc::ServerContext* /*context*/,
   return script_.on_pre_start ? script_.on_pre_start() : grpc::Status::OK;
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

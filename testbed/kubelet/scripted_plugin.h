@@ -19,9 +19,9 @@
 
 #include "base/result.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
-#include "standin/values.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 class ScriptedPlugin final : public v1beta1::DevicePlugin::Service {
  public:
@@ -98,4 +98,4 @@ class ScriptedPlugin final : public v1beta1::DevicePlugin::Service {
 // "id0", "id1", …, all healthy.
 std::vector<Device> healthy_devices(int count);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

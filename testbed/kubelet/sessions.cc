@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/sessions.h"
+#include "testbed/kubelet/sessions.h"
 
 #include <grpcpp/client_context.h>
 
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "standin/resource_names.h"
+#include "testbed/kubelet/resource_names.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 constexpr std::string_view kApiVersion = "v1beta1";
@@ -233,4 +233,4 @@ void Sessions::end(const PluginClient& client, const Error& why) {
   transcript_.add(event_of(EventKind::kDisconnected, *disconnected));
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -18,14 +18,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "standin/checkpoint.h"
-#include "standin/client_table.h"
-#include "standin/guarded_state.h"
-#include "standin/plugin_client.h"
-#include "standin/registration_server.h"
-#include "standin/transcript.h"
+#include "testbed/kubelet/checkpoint.h"
+#include "testbed/kubelet/client_table.h"
+#include "testbed/kubelet/guarded_state.h"
+#include "testbed/kubelet/plugin_client.h"
+#include "testbed/kubelet/registration_server.h"
+#include "testbed/kubelet/transcript.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 struct SessionOptions {
   std::string directory;
@@ -95,4 +95,4 @@ class Sessions {
   std::condition_variable released_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

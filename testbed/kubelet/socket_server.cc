@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/socket_server.h"
+#include "testbed/kubelet/socket_server.h"
 
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
@@ -14,9 +14,9 @@
 #include <chrono>
 #include <utility>
 
-#include "base/errno_error.h"
+#include "os/errno_error.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 Result<UniqueFd> listen_on(const std::string& path) {
@@ -88,4 +88,4 @@ void SocketServer::stop(SocketFile file) {
   server_.reset();
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -12,15 +12,15 @@
 #include <thread>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
-#include "base/wake_fd.h"
+#include "os/unique_fd.h"
+#include "os/wake_fd.h"
 
 namespace grpc {
 class Server;
 class Service;
 }  // namespace grpc
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 enum class SocketFile { kRemoved, kLeftBehind };
 
@@ -54,4 +54,4 @@ class SocketServer {
   std::thread acceptor_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

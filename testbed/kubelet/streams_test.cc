@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.h"
-#include "standin/registration_fixture.h"
+#include "os/files.h"
+#include "testbed/kubelet/registration_fixture.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using std::chrono::milliseconds;
@@ -221,4 +221,4 @@ TEST_F(Standin, EndsAllStreamsWhenItStops) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/transcript.h"
+#include "testbed/kubelet/transcript.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/text.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 // More ids than this say nothing to a reader, and there can be 65,536.
@@ -174,4 +174,4 @@ bool Transcript::wait_for(EventKind kind, std::size_t count,
       patience);
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "standin/values.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 enum class EventKind {
   // Calls. These come first: is_call() relies on it.
@@ -114,4 +114,4 @@ class Transcript {
   Number last_number_ = 0;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/transcript.h"
+#include "testbed/kubelet/transcript.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 using std::chrono::seconds;
@@ -104,4 +104,4 @@ TEST(Transcript, WakesThoseWhoWaitForAnEvent) {
 }
 
 }  // namespace
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

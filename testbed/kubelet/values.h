@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 // Device ids. A set where the kubelet keeps a set; a list where an order went
 // over the wire.
@@ -94,4 +94,4 @@ struct Device {
 // does, see client_table.h.
 enum class KubeletVersion { k136, k137 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

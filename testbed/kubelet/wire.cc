@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/wire.h"
+#include "testbed/kubelet/wire.h"
 
 #include <array>
 #include <cstddef>
 #include <string_view>
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 // Go's names of the codes, by their numbers.
@@ -77,4 +77,4 @@ Error rpc_error(const grpc::Status& status) {
   return {ErrorCode::kUnavailable, rpc_error_text(status)};
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -10,9 +10,9 @@
 
 #include "base/result.h"
 #include "deviceplugin_v1beta1.pb.h"
-#include "standin/values.h"
+#include "testbed/kubelet/values.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 ContainerResponse from_wire(const v1beta1::ContainerAllocateResponse& message);
 v1beta1::ContainerAllocateResponse to_wire(const ContainerResponse& response);
@@ -27,4 +27,4 @@ std::string code_name(grpc::StatusCode code);
 std::string rpc_error_text(const grpc::Status& status);
 Error rpc_error(const grpc::Status& status);
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

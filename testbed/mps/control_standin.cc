@@ -7,7 +7,7 @@
 // Trouble is ordered in a file `behave` beside the pipe folder, one word:
 //   fault   servers say FAULT of themselves      hang    clients get no answer
 //   mute    questions get no answer              refuse  clients get error 805
-//   full    clients get error 808
+//   809     or another number: clients get this error
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,26 +22,22 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "standin_settings.h"
-#include "standin_talk.h"
+#include "os/files.h"
+#include "testbed/mps/standin_roles.h"
+#include "testbed/mps/standin_settings.h"
+#include "testbed/mps/standin_talk.h"
 
-namespace tranche::mps_standin {
+namespace tranche::testbed::mps_standin {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string pipe_folder() {
-  const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  return folder == nullptr ? "/tmp/nvidia-mps" : folder;
-}
 
 void note(const std::string& text) {
   timespec now{};
@@ -135,14 +131,22 @@ class Daemon {
     for (const pollfd& one : polled) {
       if (one.revents == 0) continue;
       if (one.fd == control_.get()) {
-        const int fd = ::accept4(control_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-        if (fd >= 0) connections_[fd] = UniqueFd(fd);
-        note("Accepting connection...");
+        take_connection();
       } else if (connections_.contains(one.fd)) {
         take_packet(one.fd);
       }
     }
     answer_pending();
+  }
+
+  // Recorded: it waits for the first packet of a connection, and serves no other until it
+  // has come.
+  void take_connection() {
+    const int fd = ::accept4(control_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) return;
+    connections_[fd] = UniqueFd(fd);
+    note("Accepting connection...");
+    take_packet(fd);
   }
 
   void take_packet(int fd) {
@@ -210,7 +214,10 @@ class Daemon {
 
   void answer_all(const std::string& code) {
     for (auto& [fd, client] : clients_) {
-      if (!client.answered) say(fd, code);
+      if (client.answered) continue;
+      // Recorded: a client's connection is with the server from then on.
+      if (code == "0" && !servers_.empty()) hand_over(servers_.begin()->second.fd, fd);
+      say(fd, code);
       client.answered = true;
     }
   }
@@ -220,7 +227,7 @@ class Daemon {
         std::ranges::any_of(servers_, [](const auto& entry) { return entry.second.fd >= 0; });
     const std::string behave = behaviour();
     if (!served || behave == "hang") return;
-    answer_all(behave == "refuse" ? "805" : behave == "full" ? "808" : "0");
+    answer_all(behave == "refuse" ? "805" : behave.empty() || behave == "fault" ? "0" : behave);
   }
 
   void forget(int fd) {
@@ -241,7 +248,8 @@ class Daemon {
       return;
     }
     const ucred peer = peer_of(fd);
-    if (line.starts_with("set_") && peer.uid != 0 && peer.uid != ::getuid()) {
+    const bool changes = line.starts_with("set_") || line.starts_with("terminate_client");
+    if (changes && peer.uid != 0 && peer.uid != ::getuid()) {
       say(fd, "Insufficient privileges for UID " + std::to_string(peer.uid) +
                   ". Control deamon settings can only be modified by the user who started it or by "
                   "the root user.\n");
@@ -272,7 +280,7 @@ class Daemon {
       settings_.set_limit(word(1), word(2));
       return "";
     }
-    if (command == "get_default_client_priority") return "0\n";
+    if (command == "get_default_client_priority" || command == "terminate_client") return "0\n";
     if (command == "get_device_client_list" && servers_.empty()) return "";
     if (command == "get_server_list") return server_list();
     if (command == "ps") return snapshot();
@@ -290,7 +298,10 @@ class Daemon {
     if (found == servers_.end()) return "Server " + number + " not found\n";
     Server& server = found->second;
     if (words[0] == "get_server_status") return behave == "fault" ? "FAULT\n" : "ACTIVE\n";
-    if (words[0] == "get_active_thread_percentage") {
+    if (words[0] == "set_active_thread_percentage") {
+      server.settings.set_percentage(words.at(2));
+    }
+    if (words[0].ends_with("et_active_thread_percentage")) {
       return percentage_text(server.settings.percentage);
     }
     if (words[0] == "get_device_pinned_mem_limit") {
@@ -365,39 +376,11 @@ class Daemon {
   bool quit_ = false;
 };
 
-// Lives on when the daemon is killed, as the real one after SIGTERM.
-int run_server() {
-  const std::string folder = pipe_folder();
-  const UniqueFd control = connect_to(folder + "/control");
-  if (!control) return 1;
-  say(control.get(), "server");
-  if (hear(control.get()) == "shutdown") return 0;
-  // A test that failed leaves no process behind for ever.
-  while (path_exists(folder)) ::poll(nullptr, 0, 200);
-  return 0;
-}
-
-int run_client() {
-  const UniqueFd first = connect_to(pipe_folder() + "/control");
-  if (!first) {
-    std::cerr << "Cannot find MPS control daemon process\n";
-    return 1;
-  }
-  for (std::string line; std::getline(std::cin, line);) {
-    const UniqueFd fd = connect_to(pipe_folder() + "/control");
-    if (!fd) return 1;
-    say(fd.get(), "ui " + line);
-    const std::string answer = hear(fd.get());
-    if (answer != "\n") std::cout << answer << std::flush;
-  }
-  return 0;
-}
-
 }  // namespace
-}  // namespace tranche::mps_standin
+}  // namespace tranche::testbed::mps_standin
 
 int main(int argc, char** argv) {
-  using namespace tranche::mps_standin;
+  using namespace tranche::testbed::mps_standin;
   const std::vector<std::string> words(argv, argv + argc);
   const bool has = std::ranges::find(words, "-f") != words.end();
   const bool multiuser = std::ranges::find(words, "--multiuser-server") != words.end();

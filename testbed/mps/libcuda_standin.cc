@@ -7,15 +7,15 @@
 #include <cstdlib>
 #include <string>
 
-#include "standin_talk.h"
+#include "testbed/mps/standin_talk.h"
 
 namespace {
 
 constexpr int kMpsConnectionFailed = 805;
 
 // The connection is the client's life, and the process's.
-tranche::UniqueFd& connection() {
-  static tranche::UniqueFd fd;
+tranche::testbed::UniqueFd& connection() {
+  static tranche::testbed::UniqueFd fd;
   return fd;
 }
 
@@ -26,12 +26,12 @@ extern "C" {
 
 int cuInit(unsigned) {
   const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  connection() = tranche::mps_standin::connect_to(
+  connection() = tranche::testbed::mps_standin::connect_to(
       std::string(folder == nullptr ? "/tmp/nvidia-mps" : folder) + "/control");
   // As the real one: no daemon is there, so it runs without.
   if (!connection()) return 0;
-  tranche::mps_standin::say(connection().get(), "client");
-  const std::string answer = tranche::mps_standin::hear(connection().get());
+  tranche::testbed::mps_standin::say(connection().get(), "client");
+  const std::string answer = tranche::testbed::mps_standin::hear(connection().get());
   return answer == "\n" ? kMpsConnectionFailed : std::atoi(answer.c_str());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin_settings.h"
+#include "testbed/mps/standin_settings.h"
 
 #include <array>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tranche::mps_standin {
+namespace tranche::testbed::mps_standin {
 
 std::optional<std::uint64_t> parse_size(const std::string& text) {
   if (text == "0") return 0;
@@ -60,4 +60,4 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-}  // namespace tranche::mps_standin
+}  // namespace tranche::testbed::mps_standin

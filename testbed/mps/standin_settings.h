@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tranche::mps_standin {
+namespace tranche::testbed::mps_standin {
 
 // "4096M", "6G", "0"; empty for what is none of these.
 std::optional<std::uint64_t> parse_size(const std::string& text);
@@ -33,4 +33,4 @@ std::string limit_text(std::optional<std::uint64_t> bytes);
 
 std::vector<std::string> words_of(const std::string& line);
 
-}  // namespace tranche::mps_standin
+}  // namespace tranche::testbed::mps_standin

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "gpu/pci_address.h"
-#include "sim/node/host_file_parts.h"
+#include "core/gpu/pci_address.h"
+#include "testbed/node/host_file_parts.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 void add_gpu(HostFiles& files, const Gpu& gpu) {
@@ -70,4 +70,4 @@ void add_device_nodes(HostFiles& files, const World& world) {
   add_extras(files, world.extras);
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string>
 
-#include "sim/node/host_file_parts.h"
+#include "testbed/node/host_file_parts.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // Below the folder for libraries.
@@ -131,4 +131,4 @@ void add_driver_files(HostFiles& files, const World& world) {
   }
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/node/file_writer.h"
+#include "testbed/node/file_writer.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,14 +10,17 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/errno_error.h"
-#include "base/files.h"
-#include "base/unique_fd.h"
+#include "base/path.h"
+#include "os/errno_error.h"
+#include "os/files.h"
+#include "os/unique_fd.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kGone = "/tranche-sim/gone";
 
 // Not base's: these need not survive a power cut, and there are hundreds.
 Status write_plain(const std::string& path, const PlainFile& file) {
@@ -30,11 +33,24 @@ Status write_plain(const std::string& path, const PlainFile& file) {
   return Done{};
 }
 
+// The kernel gives no number of an inode in /sys twice, and a file system does. So
+// links that are removed there are kept elsewhere.
+void remove_link(const std::string& root, const std::string& path) {
+  struct stat info{};
+  const std::string gone = below(root, kGone);
+  const bool is_kept =
+      path.starts_with(below(root, "/sys/")) && ::lstat(path.c_str(), &info) == 0 &&
+      S_ISLNK(info.st_mode) && make_directories(gone) &&
+      ::rename(path.c_str(), below(gone, std::to_string(info.st_ino)).c_str()) == 0;
+  if (!is_kept) ::unlink(path.c_str());
+}
+
 // Folders that a removed file leaves empty go with it, as those of the kernel
 // do, unless they are to stay.
 void remove_with_empty_folders(const std::string& root, const std::string& path,
                                const HostFiles& staying) {
   std::error_code ignored;
+  if (fs::is_symlink(below(root, path), ignored)) remove_link(root, below(root, path));
   fs::remove_all(below(root, path), ignored);
   for (fs::path folder = fs::path(path).parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
@@ -67,7 +83,7 @@ Status FileWriter::write(const std::string& path, const HostFile& file) const {
   if (const auto* plain = std::get_if<PlainFile>(&file)) return write_plain(path, *plain);
   if (const auto* device = std::get_if<CharDevice>(&file)) return write_device(path, *device);
   if (const auto* link = std::get_if<SymLink>(&file)) {
-    ::unlink(path.c_str());
+    remove_link(root_, path);
     if (::symlink(link->target.c_str(), path.c_str()) != 0) return errno_error("linking " + path);
     return Done{};
   }
@@ -138,4 +154,4 @@ Status FileWriter::append_log(const World& before, const World& after) const {
   return Done{};
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/node/host_files.h"
-#include "sim/world/world.h"
+#include "testbed/node/host_files.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 class FileWriter {
  public:
@@ -40,4 +40,4 @@ class FileWriter {
   const Options options_;
 };
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/node/host_files.h"
+#include "testbed/node/host_files.h"
 
-#include "sim/node/host_file_parts.h"
+#include "testbed/node/host_file_parts.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 HostFiles host_files(const World& world) {
   HostFiles files;
@@ -14,4 +14,4 @@ HostFiles host_files(const World& world) {
   return files;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -10,9 +10,9 @@
 #include <string>
 #include <variant>
 
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct PlainFile {
   std::string content;
@@ -27,6 +27,7 @@ struct CharDevice {
 };
 struct SymLink {
   std::string target;
+  unsigned made = 0;  // another number: it was removed and made again
   auto operator<=>(const SymLink&) const = default;
 };
 // A socket file that nobody listens on: what looks for daemons goes by it.
@@ -59,4 +60,4 @@ inline constexpr unsigned kNvSwitchMajor = 511;
 inline constexpr unsigned kGdrdrvMajor = 508;
 inline constexpr unsigned kNvidiaFsMajor = 509;
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

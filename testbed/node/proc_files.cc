@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "gpu/pci_address.h"
-#include "sim/node/host_file_parts.h"
+#include "core/gpu/pci_address.h"
+#include "testbed/node/host_file_parts.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 std::string version_text(const Driver& driver) {
@@ -167,4 +167,4 @@ void add_proc(HostFiles& files, const World& world) {
   files["/proc/driver/nvidia-caps/sys-minors"] = PlainFile{"fabric-imex-mgmt 4323\n", 0444};
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/node/simulated_node.h"
+#include "testbed/node/simulated_node.h"
 
-#include "base/files.h"
-#include "sim/node/file_writer.h"
-#include "sim/node/host_files.h"
-#include "sim/world/parse.h"
-#include "sim/world/world_file.h"
+#include "base/path.h"
+#include "os/files.h"
+#include "testbed/node/file_writer.h"
+#include "testbed/node/host_files.h"
+#include "testbed/world/parse.h"
+#include "testbed/world/world_file.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 constexpr const char* kFolder = "/tranche-sim";
@@ -68,4 +69,4 @@ std::string SimulatedNode::driver_library() const {
 }
 std::string SimulatedNode::path(const std::string& on_host) const { return below(root_, on_host); }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

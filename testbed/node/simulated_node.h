@@ -13,10 +13,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/world/changes.h"
-#include "sim/world/world.h"
+#include "testbed/world/changes.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct NodeOptions {
   // The built libnvidia-ml.so.1, to copy from. Empty: the build's own.
@@ -48,4 +48,4 @@ class SimulatedNode {
   std::string root_;
 };
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/node/simulated_node.h"
+#include "testbed/node/simulated_node.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,13 +8,13 @@
 
 #include <filesystem>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "sim/node/host_files.h"
-#include "sim/world/parse.h"
-#include "sim/worlds/builtin.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/node/host_files.h"
+#include "testbed/world/parse.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 using ::testing::Contains;
@@ -182,4 +182,4 @@ TEST_F(Node, CanBeMadeAnewFromAnotherWorld) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

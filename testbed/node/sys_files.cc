@@ -4,10 +4,10 @@
 #include <map>
 #include <string>
 
-#include "gpu/pci_address.h"
-#include "sim/node/host_file_parts.h"
+#include "core/gpu/pci_address.h"
+#include "testbed/node/host_file_parts.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 std::string hex(unsigned number, int digits) {
@@ -47,9 +47,9 @@ void add_gpu(HostFiles& files, const Gpu& gpu, bool driver_loaded) {
     files[folder + "/drm/renderD" + std::to_string(gpu.drm_render)] = Folder{};
   }
   if (!driver_loaded) return;
-  files[folder + "/driver"] = SymLink{"../../drivers/nvidia"};
+  files[folder + "/driver"] = SymLink{"../../drivers/nvidia", gpu.bindings};
   files["/sys/module/nvidia/drivers/pci:nvidia/" + bdf] =
-      SymLink{"../../../../bus/pci/devices/" + bdf};
+      SymLink{"../../../../bus/pci/devices/" + bdf, gpu.bindings};
 }
 
 void add_switch(HostFiles& files, const PciAddress& pci) {
@@ -80,4 +80,4 @@ void add_sys(HostFiles& files, const World& world) {
   add_line(files, "/sys/module/nvidia/refcnt", std::to_string(world.gpus.size()));
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/text.h"
-#include "kubelet/pod_resources_client.h"
+#include "node/kubelet/pod_resources_client.h"
 #include "podresources_v1.grpc.pb.h"
 
 namespace {
 
-using namespace tranche;
+using namespace tranche::testbed;
 
 int usage() {
   std::cerr << "usage: pod-resources SOCKET list\n"

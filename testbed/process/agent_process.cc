@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "standin/agent_process.h"
+#include "testbed/process/agent_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,10 +16,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/errno_error.h"
 #include "base/text.h"
+#include "os/errno_error.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 namespace {
 
 constexpr std::size_t kReadSize = 4096;
@@ -328,4 +328,4 @@ Result<ProcessEnd> AgentProcess::wait_for_end(std::chrono::milliseconds patience
                "process " + std::to_string(pid_) + " still runs; its output:\n" + output()};
 }
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
-#include "base/wake_fd.h"
+#include "os/unique_fd.h"
+#include "os/wake_fd.h"
 
-namespace tranche::standin {
+namespace tranche::testbed::standin {
 
 // How a process ended.
 struct ProcessEnd {
@@ -111,4 +111,4 @@ class AgentProcess {
   std::thread waiter_;
 };
 
-}  // namespace tranche::standin
+}  // namespace tranche::testbed::standin

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/endpoint.h"
+#include "testbed/recorder/endpoint.h"
 
 #include <grpcpp/grpcpp.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "deviceplugin_v1beta1.grpc.pb.h"
-#include "standin/channel.h"
+#include "testbed/kubelet/channel.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
 using grpc::ClientContext;
@@ -191,4 +191,4 @@ void Endpoint::end(const std::string& why) {
   server_->stop(standin::SocketFile::kRemoved);
 }
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

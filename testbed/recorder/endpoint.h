@@ -14,10 +14,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "recorder/recording.h"
-#include "standin/socket_server.h"
+#include "testbed/kubelet/socket_server.h"
+#include "testbed/recorder/recording.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 
 // A file, told from another of the same name. Empty: there is none.
 std::string file_identity(const std::string& path);
@@ -58,4 +58,4 @@ class Endpoint {
   std::unique_ptr<standin::SocketServer> server_;
 };
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/event_json.h"
+#include "testbed/recorder/event_json.h"
 
 #include <string>
 
-#include "standin/wire.h"
+#include "testbed/kubelet/wire.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
 Json array(const google::protobuf::RepeatedPtrField<std::string>& ids) {
@@ -117,4 +117,4 @@ Json error(const grpc::Status& status) {
   return {{"code", standin::code_name(status.error_code())}, {"message", status.error_message()}};
 }
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

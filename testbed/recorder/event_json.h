@@ -10,7 +10,7 @@
 
 #include "deviceplugin_v1beta1.pb.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 
 // Keeps its fields in the order in which they were written.
 using Json = nlohmann::ordered_json;
@@ -37,4 +37,4 @@ Json devices(const v1beta1::ListAndWatchResponse& list);
 // The value of the field "error": Go's name of the code, and the message.
 Json error(const grpc::Status& status);
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

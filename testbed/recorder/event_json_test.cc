@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/event_json.h"
+#include "testbed/recorder/event_json.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
 TEST(EventJson, TellsAListWithHealthAndNumaNodes) {
@@ -76,4 +76,4 @@ TEST(EventJson, NamesAnErrorsCodeAsTheKubeletDoes) {
 }
 
 }  // namespace
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

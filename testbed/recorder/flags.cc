@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/flags.h"
+#include "testbed/recorder/flags.h"
 
 #include <cstddef>
 #include <map>
 #include <utility>
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
 Error wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
@@ -56,4 +56,4 @@ Status 0: ended as told; 1: a folder or the transcript failed; 2: wrong flags.
 )";
 }
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "recorder/recorder.h"
+#include "testbed/recorder/recorder.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 
 struct Flags {
   Recorder::Options recorder = {.kubelet_folder = "/var/lib/kubelet/device-plugins"};
@@ -19,4 +19,4 @@ struct Flags {
 Result<Flags> parse_flags(const std::vector<std::string>& arguments);
 std::string usage();
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

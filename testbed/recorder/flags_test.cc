@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/flags.h"
+#include "testbed/recorder/flags.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
 std::string flag_error(const std::vector<std::string>& arguments) {
@@ -31,4 +31,4 @@ TEST(RecorderFlags, NameTheirMistakes) {
 }
 
 }  // namespace
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

@@ -15,7 +15,7 @@ import unittest
 
 import compare_transcripts
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "standin"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "kubelet"))
 from standin_program import Standin  # noqa: E402
 
 PATIENCE = 60  # seconds; a test that needs them all has failed

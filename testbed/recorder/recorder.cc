@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/recorder.h"
+#include "testbed/recorder/recorder.h"
 
 #include <grpcpp/grpcpp.h>
 #include <poll.h>
@@ -12,12 +12,12 @@
 #include <array>
 #include <utility>
 
-#include "base/errno_error.h"
-#include "base/files.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
-#include "standin/channel.h"
+#include "os/errno_error.h"
+#include "os/files.h"
+#include "testbed/kubelet/channel.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
 using standin::SocketServer;
@@ -302,4 +302,4 @@ void Recorder::end_one(const Endpoint* endpoint, const std::string& why) {
   ended->end(why);
 }
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "base/directory_watch.h"
 #include "base/result.h"
-#include "recorder/endpoint.h"
-#include "recorder/recording.h"
-#include "standin/socket_server.h"
+#include "os/directory_watch.h"
+#include "testbed/kubelet/socket_server.h"
+#include "testbed/recorder/endpoint.h"
+#include "testbed/recorder/recording.h"
 
 namespace grpc {
 class ServerContext;
@@ -28,7 +28,7 @@ namespace v1beta1 {
 class RegisterRequest;
 }  // namespace v1beta1
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 
 class Recorder {
  public:
@@ -102,4 +102,4 @@ class Recorder {
   std::uint64_t last_socket_ = 0;
 };
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

@@ -10,20 +10,20 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "recorder/event_json.h"
-#include "sim/node/simulated_node.h"
-#include "sim/worlds/builtin.h"
-#include "standin/agent_process.h"
-#include "standin/kubelet.h"
-#include "standin/plugin_client.h"
-#include "standin/scripted_plugin.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/kubelet/kubelet.h"
+#include "testbed/kubelet/plugin_client.h"
+#include "testbed/kubelet/scripted_plugin.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/process/agent_process.h"
+#include "testbed/recorder/event_json.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
-using namespace tranche::standin;
+using namespace tranche::testbed::standin;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -355,4 +355,4 @@ TEST_F(RecordedAgent, TakesItsStreamWithItWhenItIsKilled) {
 }
 
 }  // namespace
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/recording.h"
+#include "testbed/recorder/recording.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <ctime>
 #include <string_view>
 
-#include "base/errno_error.h"
+#include "os/errno_error.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
 using std::chrono::microseconds;
@@ -67,4 +67,4 @@ Status Recording::written() const {
   return written_;
 }
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

@@ -15,10 +15,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
-#include "recorder/event_json.h"
+#include "os/unique_fd.h"
+#include "testbed/recorder/event_json.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 
 class Recording {
  public:
@@ -52,4 +52,4 @@ class Recording {
   Status written_ = Done{};   // guarded by mutex_
 };
 
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

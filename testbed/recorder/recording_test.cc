@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder/recording.h"
+#include "testbed/recorder/recording.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
 #include "base/text.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche::recorder {
+namespace tranche::testbed::recorder {
 namespace {
 
 using testing::HasSubstr;
@@ -61,4 +61,4 @@ TEST(Recording, NamesTheFileThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace tranche::recorder
+}  // namespace tranche::testbed::recorder

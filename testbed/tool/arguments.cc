@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/tool/arguments.h"
+#include "testbed/tool/arguments.h"
 
 #include <algorithm>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 Arguments::Arguments(const std::vector<std::string>& words,
                      const std::vector<std::string>& switches) {
@@ -64,4 +64,4 @@ Status Arguments::finish() {
   return Done{};
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "base/text.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 class Arguments {
  public:
@@ -55,4 +55,4 @@ class Arguments {
   std::optional<Error> problem_;
 };
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

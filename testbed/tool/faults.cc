@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/tool/faults.h"
+#include "testbed/tool/faults.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "sim/world/codes.h"
-#include "sim/world/defaults.h"
-#include "sim/world/uuid.h"
+#include "testbed/world/codes.h"
+#include "testbed/world/defaults.h"
+#include "testbed/world/uuid.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 Error refused(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
@@ -137,7 +137,8 @@ Change fail(Arguments& arguments, const World&) {
   return fail_call({.call = arguments.needed("call"),
                     .code = number.value_or(0),
                     .times = arguments.number<unsigned>("times"),
-                    .gpu = optional_gpu(arguments)});
+                    .gpu = optional_gpu(arguments),
+                    .field = arguments.number<unsigned>("field")});
 }
 
 Change process(Arguments& arguments, const World&) {
@@ -211,6 +212,9 @@ std::vector<Verb> gpu_verbs() {
       {"xid", "--gpu G --xid N [--gi N --ci N] [--route event|log|both] [--pid N --process NAME]",
        "the driver reports an error, to sessions and the kernel's log", xid},
       {"lose", "--gpu G", "every call on the GPU fails; it is still counted", of_gpu(lose)},
+      {"unreachable", "--gpu G",
+       "the driver still says who the GPU is; every read of the card says that it is lost",
+       of_gpu(make_unreachable)},
       {"fall-off", "--gpu G", "the GPU is gone from the enumeration, and the log says so",
        of_gpu(fall_off)},
       {"require-reset", "--gpu G", "the GPU tells who it is, but does no work",
@@ -218,6 +222,7 @@ std::vector<Verb> gpu_verbs() {
       {"come-back", "--gpu G", "the GPU is present again, its counters restarted",
        of_gpu(come_back)},
       {"reset", "--gpu G", "the GPU was reset: what was on it is gone", of_gpu(reset)},
+      {"rebind", "--gpu G", "as reset, and the kernel gave it to the driver again", of_gpu(rebind)},
       {"ecc", "--gpu G", "an uncorrectable memory error, with all that follows",
        of_gpu(uncorrectable_ecc)},
       {"recovery", "--gpu G --action none|reset|reboot|drain-p2p|drain-and-reset|…",
@@ -258,11 +263,13 @@ std::vector<Verb> node_verbs() {
        }},
       {"log", "--text TEXT", "a line in the kernel's log",
        [](Arguments& arguments, const World&) { return log_line(arguments.needed("text")); }},
-      {"block", "--call NAME [--gpu G]", "the call does not return until `clear`",
+      {"block", "--call NAME [--times N] [--gpu G]",
+       "the call does not return until `clear`: N calls of each process, or all",
        [](Arguments& arguments, const World&) {
-         return block_call(arguments.needed("call"), optional_gpu(arguments));
+         return block_call(arguments.needed("call"), optional_gpu(arguments),
+                           arguments.number<unsigned>("times"));
        }},
-      {"fail", "--call NAME --code CODE [--times N] [--gpu G]",
+      {"fail", "--call NAME --code CODE [--times N] [--gpu G] [--field N]",
        "the call fails: N times in each process, or always", fail},
       {"clear", "[--call NAME]", "takes back block and fail",
        [](Arguments& arguments, const World&) {
@@ -302,4 +309,4 @@ std::string fault_help() {
   return help;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/tool/arguments.h"
-#include "sim/world/changes.h"
+#include "testbed/tool/arguments.h"
+#include "testbed/world/changes.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 // `verb` and the rest of the words. Plugging a card in needs to know how many
 // there are, so the world as it is comes along.
@@ -19,4 +19,4 @@ Result<Change> parse_fault(const std::string& verb, Arguments& arguments, const 
 // A line for each verb, for the help.
 std::string fault_help();
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/tool/faults.h"
+#include "testbed/tool/faults.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/worlds/builtin.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -112,4 +112,4 @@ TEST(FaultWords, SayWhatIsWrongWithThem) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -9,14 +9,14 @@
 #include <system_error>
 #include <vector>
 
-#include "base/files.h"
-#include "sim/node/simulated_node.h"
-#include "sim/tool/arguments.h"
-#include "sim/tool/faults.h"
-#include "sim/world/parse.h"
-#include "sim/worlds/builtin.h"
+#include "os/files.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/tool/arguments.h"
+#include "testbed/tool/faults.h"
+#include "testbed/world/parse.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 constexpr const char* kHelp =
@@ -185,11 +185,11 @@ int run(std::vector<std::string> words) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim
 
 int main(int count, char** words) {
   try {
-    return tranche::sim::run({words + 1, words + count});
+    return tranche::testbed::sim::run({words + 1, words + count});
   } catch (const std::exception& exception) {
     std::cerr << "tranche-sim: " << exception.what() << "\n";
     return 1;

@@ -3,9 +3,9 @@
 // Calls that fail or do not return.
 #include <utility>
 
-#include "sim/world/changes.h"
+#include "testbed/world/changes.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 Change add_fault(CallFault fault, std::optional<GpuRef> gpu) {
@@ -13,6 +13,9 @@ Change add_fault(CallFault fault, std::optional<GpuRef> gpu) {
     if (!fault.call.starts_with("nvml")) {
       return Error{ErrorCode::kInvalidArgument,
                    "'" + fault.call + "' is no function of the driver's library: nvml…"};
+    }
+    if (fault.field && fault.call != kFieldCall) {
+      return Error{ErrorCode::kInvalidArgument, "a field fails in nvmlDeviceGetFieldValues"};
     }
     if (gpu) {
       const Result<std::size_t> position = gpu->position_in(world);
@@ -27,12 +30,15 @@ Change add_fault(CallFault fault, std::optional<GpuRef> gpu) {
 
 }  // namespace
 
-Change block_call(std::string call, std::optional<GpuRef> gpu) {
-  return add_fault({.call = std::move(call), .blocks = true}, std::move(gpu));
+Change block_call(std::string call, std::optional<GpuRef> gpu, std::optional<unsigned> times) {
+  return add_fault({.call = std::move(call), .blocks = true, .times = times}, std::move(gpu));
 }
 
 Change fail_call(Failure failure) {
-  return add_fault({.call = std::move(failure.call), .code = failure.code, .times = failure.times},
+  return add_fault({.call = std::move(failure.call),
+                    .field = failure.field,
+                    .code = failure.code,
+                    .times = failure.times},
                    std::move(failure.gpu));
 }
 
@@ -44,4 +50,4 @@ Change clear_faults(std::string call) {
   };
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/changes.h"
+#include "testbed/world/changes.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
-#include "nvml/abi.h"
-#include "sim/world/record.h"
-#include "sim/world/uuid.h"
+#include "node/driver/nvml/abi.h"
+#include "testbed/world/record.h"
+#include "testbed/world/restart.h"
+#include "testbed/world/uuid.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 namespace abi = nvml::abi;
@@ -27,31 +28,6 @@ Change on_gpu(GpuRef ref, std::function<Status(World&, Gpu&)> edit) {
     world.gpus[*position] = std::move(gpu);
     return world;
   };
-}
-
-// The counter restarts, so it is below what it was, however often this happens.
-std::uint64_t restarted(std::uint64_t energy_mj) {
-  constexpr std::uint64_t kFirst = 1000;
-  return energy_mj > kFirst ? kFirst : energy_mj / 2;
-}
-
-// What a GPU that the driver takes anew has lost and kept.
-void restart(World& world, Gpu& gpu) {
-  gpu.state = Gpu::State::kPresent;
-  ++gpu.generation;
-  gpu.processes.clear();
-  gpu.compute_mode = 0;
-  gpu.mig.enabled = gpu.mig.pending;
-  gpu.mig.instances.clear();
-  Vitals& vitals = gpu.vitals;
-  vitals.energy_mj = restarted(vitals.energy_mj);
-  vitals.ecc_volatile = {};
-  vitals.pcie_replays = 0;
-  // A reset is when a pending remap takes effect.
-  if (vitals.remap_pending) ++vitals.remaps_uncorrectable;
-  vitals.remap_pending = false;
-  vitals.retired_pending = false;
-  record_recovery_action(world, gpu, 0);
 }
 
 void record_mig_change(World& world, const Gpu& gpu) {
@@ -151,6 +127,8 @@ Change log_line(std::string text) {
 }
 
 Change lose(GpuRef gpu) { return set_state(std::move(gpu), Gpu::State::kLost); }
+
+Change make_unreachable(GpuRef gpu) { return set_state(std::move(gpu), Gpu::State::kUnreachable); }
 
 Change fall_off(GpuRef gpu) {
   return on_gpu(std::move(gpu), [](World& world, Gpu& each) -> Status {
@@ -287,6 +265,7 @@ Change swap_card(GpuRef gpu, GpuUuid uuid, std::string model) {
         card.compute_mode = 0;
         card.state = Gpu::State::kPresent;
         ++card.generation;
+        ++card.bindings;
         each = std::move(card);
         return Done{};
       });
@@ -308,49 +287,6 @@ Change set_memory_size(GpuRef gpu, std::uint64_t mib) {
   });
 }
 
-Change unload_driver() {
-  return [](World world) -> Result<World> {
-    world.driver.loaded = false;
-    return world;
-  };
-}
-
-Change load_driver() {
-  return [](World world) -> Result<World> {
-    // A module that is loaded now is the one that is installed now.
-    world.driver.loaded = true;
-    world.driver.module_version = world.driver.version;
-    for (Gpu& gpu : world.gpus) {
-      if (gpu.state != Gpu::State::kOffBus) restart(world, gpu);
-    }
-    return world;
-  };
-}
-
-Change set_module_version(std::string version) {
-  return [version = std::move(version)](World world) -> Result<World> {
-    world.driver.module_version = version;
-    return world;
-  };
-}
-
-Change reboot(std::string boot_id) {
-  return [boot_id = std::move(boot_id)](World world) -> Result<World> {
-    world.boot_id = boot_id.empty() ? uuid_from(world.boot_id) : boot_id;
-    world.kernel_log.clear();
-    world.driver.loaded = true;
-    world.driver.module_version = world.driver.version;
-    for (Gpu& gpu : world.gpus) {
-      // Ampere keeps the mode in the card; later ones start without.
-      if (gpu.model.architecture > 7) gpu.mig.pending = false;
-      gpu.memory_limits.clear();
-      gpu.vitals.recovery_action = 0;
-      restart(world, gpu);
-    }
-    return world;
-  };
-}
-
 Change set_processes(GpuRef gpu, std::vector<Process> processes) {
   return edit_gpu(std::move(gpu),
                   [processes = std::move(processes)](Gpu& each) { each.processes = processes; });
@@ -369,4 +305,4 @@ Change set_link(GpuRef gpu, unsigned link, bool active) {
   });
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

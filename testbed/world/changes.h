@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/world/mig_layout.h"
-#include "sim/world/world.h"
+#include "testbed/world/mig_layout.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 using Change = std::function<Result<World>(World)>;
 
@@ -73,6 +73,9 @@ Change log_line(std::string text);
 Change lose(GpuRef gpu);
 // Gone from the enumeration; the kernel's log says so.
 Change fall_off(GpuRef gpu);
+// The driver answers who it is from memory; every read of the card says that it
+// is lost, also as the result of a single field value.
+Change make_unreachable(GpuRef gpu);
 // It answers who it is, but does no work until a reset.
 Change require_reset(GpuRef gpu);
 // Present and well again, counters restarted. Sessions from before still fail.
@@ -80,8 +83,15 @@ Change come_back(GpuRef gpu);
 // As come_back, for a GPU that may never have been away: what was on it is gone.
 Change reset(GpuRef gpu);
 
-// One uncorrectable memory error: counters, the event, XID 48, and the wish to
-// be reset.
+// The kernel takes the GPU from the driver and gives it back: as reset, and seen in
+// /sys.
+Change rebind(GpuRef gpu);
+// The last client has closed the driver: counters of GPUs without persistence mode
+// restart, unless a process runs on them.
+Change close_driver();
+
+// One uncorrectable memory error: counters, the event, XID 48, and a driver that asks
+// for a reset.
 Change uncorrectable_ecc(GpuRef gpu);
 // 0 none, 1 reset, 2 reboot, 3 drain P2P, 4 drain and reset, …
 Change set_recovery_action(GpuRef gpu, unsigned action);
@@ -110,12 +120,16 @@ Change set_module_version(std::string version);
 // made from the old one).
 Change reboot(std::string boot_id = "");
 
-Change block_call(std::string call, std::optional<GpuRef> gpu = std::nullopt);
+// `times`: so many calls of each process do not return, later ones do.
+Change block_call(std::string call, std::optional<GpuRef> gpu = std::nullopt,
+                  std::optional<unsigned> times = std::nullopt);
 struct Failure {
   std::string call;
   int code = 0;
   std::optional<unsigned> times = std::nullopt;  // in each process; none: always
   std::optional<GpuRef> gpu = std::nullopt;
+  // Only the result of this field of nvmlDeviceGetFieldValues.
+  std::optional<unsigned> field = std::nullopt;
 };
 Change fail_call(Failure failure);
 // Takes back blocks and failures: of this call, or of all when it is empty.
@@ -125,4 +139,4 @@ Change set_processes(GpuRef gpu, std::vector<Process> processes);
 Change set_fabric(GpuRef gpu, Fabric fabric);
 Change set_link(GpuRef gpu, unsigned link, bool active);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

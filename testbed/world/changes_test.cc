@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/changes.h"
+#include "testbed/world/changes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "nvml/abi.h"
-#include "sim/world/defaults.h"
-#include "sim/worlds/builtin.h"
+#include "node/driver/nvml/abi.h"
+#include "testbed/world/defaults.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 namespace abi = nvml::abi;
@@ -229,4 +229,4 @@ TEST(MigChanges, TellSessions) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

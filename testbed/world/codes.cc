@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/codes.h"
+#include "testbed/world/codes.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 struct Code {
@@ -73,4 +73,4 @@ std::vector<std::string> code_names() {
   return names;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

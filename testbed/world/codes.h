@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 // "15", "gpu_is_lost" or "GPU_IS_LOST".
 std::optional<int> parse_code(std::string_view text);
 std::string code_name(int code);
 std::vector<std::string> code_names();
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/defaults.h"
+#include "testbed/world/defaults.h"
 
-#include "sim/world/uuid.h"
+#include "testbed/world/uuid.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 Gpu default_gpu(const std::string& model_key, const Model& model, std::size_t position) {
   const auto number = static_cast<unsigned>(position);
@@ -21,4 +21,4 @@ Gpu default_gpu(const std::string& model_key, const Model& model, std::size_t po
 
 std::string default_boot_id() { return uuid_from("boot"); }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <string>
 
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 // The `position`th GPU of a world, of this model and untouched.
 Gpu default_gpu(const std::string& model_key, const Model& model, std::size_t position);
@@ -17,4 +17,4 @@ Gpu default_gpu(const std::string& model_key, const Model& model, std::size_t po
 // "0cbf5e3c-…": the boot id of a world that names none.
 std::string default_boot_id();
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 // T, const or not.
 template <typename X, typename T>
@@ -26,9 +26,10 @@ struct Names;  // of an enum's values, as world files spell them
 
 template <>
 struct Names<Gpu::State> {
-  static constexpr std::array<std::pair<std::string_view, Gpu::State>, 4> kAll = {{
+  static constexpr std::array<std::pair<std::string_view, Gpu::State>, 5> kAll = {{
       {"present", Gpu::State::kPresent},
       {"lost", Gpu::State::kLost},
+      {"unreachable", Gpu::State::kUnreachable},
       {"off_bus", Gpu::State::kOffBus},
       {"reset_required", Gpu::State::kResetRequired},
   }};
@@ -176,6 +177,8 @@ void describe(auto& v, Some<Vitals> auto& x, const Vitals& base) {
   v.field("remap_pending", x.remap_pending, base.remap_pending);
   v.field("remap_failed", x.remap_failed, base.remap_failed);
   v.field("retired_pending", x.retired_pending, base.retired_pending);
+  v.field("channel_repair_pending", x.channel_repair_pending, base.channel_repair_pending);
+  v.field("tpc_repair_pending", x.tpc_repair_pending, base.tpc_repair_pending);
   v.field("recovery_action", x.recovery_action, base.recovery_action);
   v.field("inforom_valid", x.inforom_valid, base.inforom_valid);
   v.field("temperature_c", x.temperature_c, base.temperature_c);
@@ -215,6 +218,7 @@ void describe(auto& v, Some<Gpu> auto& x, const Gpu& base) {
   v.field("vitals", x.vitals, base.vitals);
   v.field("state", x.state, base.state);
   v.field("generation", x.generation, base.generation);
+  v.field("bindings", x.bindings, base.bindings);
 }
 
 void describe(auto& v, Some<PairLevel> auto& x, const PairLevel&) {
@@ -249,9 +253,10 @@ void describe(auto& v, Some<CallFault> auto& x, const CallFault& base) {
   v.field("number", x.number, base.number);
   v.field("call", x.call, base.call);
   v.field("gpu", x.gpu, base.gpu);
+  v.field("field", x.field, base.field);
   v.field("block", x.blocks, base.blocks);
   v.code("code", x.code, base.code);
   v.field("times", x.times, base.times);
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/describe.h"
+#include "testbed/world/describe.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "base/files.h"
+#include "os/files.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // Notes every key that describe() names, also those of what lies within.
@@ -55,9 +55,9 @@ TEST(WorldKeys, AreAllInTheManual) {
     keys.names.erase(row);
   }
   for (const std::string& key : keys.names) {
-    EXPECT_NE(manual->find(key), std::string::npos) << key << " is not in sim/README.md";
+    EXPECT_NE(manual->find(key), std::string::npos) << key << " is not in testbed/README.md";
   }
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "gpu/pci_address.h"
-#include "sim/world/defaults.h"
-#include "sim/world/describe.h"
-#include "sim/world/parse.h"
+#include "core/gpu/pci_address.h"
+#include "testbed/world/defaults.h"
+#include "testbed/world/describe.h"
+#include "testbed/world/parse.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // Plain where no YAML reader could take it for anything else, else quoted.
@@ -241,4 +241,4 @@ std::string emit_world(const World& world) {
   return out;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/groups.h"
+#include "testbed/world/groups.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 using Group = std::vector<std::size_t>;
@@ -158,4 +158,4 @@ void read_groups(YamlReader& top, World& world) {
   read_nvlink(top, world);
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

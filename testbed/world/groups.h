@@ -5,11 +5,11 @@
 // and links. Internal to parse.cc.
 #pragma once
 
-#include "sim/world/world.h"
-#include "sim/world/yaml_reader.h"
+#include "testbed/world/world.h"
+#include "testbed/world/yaml_reader.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 void read_groups(YamlReader& top, World& world);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/mig_layout.h"
+#include "testbed/world/mig_layout.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
 #include "base/text.h"
-#include "sim/world/uuid.h"
+#include "testbed/world/uuid.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 Error refused(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
@@ -232,4 +232,4 @@ Result<std::vector<GpuInstance>> lay_out(const Gpu& gpu, const Driver& driver,
   return instances;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct WantedCompute {
   unsigned slices = 0;  // 0: the whole GPU instance
@@ -40,4 +40,4 @@ Result<std::vector<WantedInstance>> parse_layout(std::string_view text);
 Result<std::vector<GpuInstance>> lay_out(const Gpu& gpu, const Driver& driver,
                                          const std::vector<WantedInstance>& wanted);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/mig_layout.h"
+#include "testbed/world/mig_layout.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "gpu/mig_profile.h"
-#include "sim/world/defaults.h"
+#include "core/gpu/mig_profile.h"
+#include "testbed/world/defaults.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 using ::testing::ElementsAre;
@@ -135,4 +135,4 @@ TEST(ComputeProfiles, AreThoseOfTheVendorsTable) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/mig_table.h"
+#include "testbed/world/mig_table.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
-#include "gpu/mig_profile.h"
+#include "core/gpu/mig_profile.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // The places that all 7-slice GPUs have in common.
@@ -184,4 +184,4 @@ MigTable rtx_pro_6000_mig() {
           }};
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

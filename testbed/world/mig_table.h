@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct GpuInstanceProfile {
   std::string name;       // "3g.40gb"
@@ -74,4 +74,4 @@ MigTable hopper_mig(const std::vector<std::string>& names,
 MigTable a30_mig();
 MigTable rtx_pro_6000_mig();
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

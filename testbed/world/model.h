@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/world/mig_table.h"
+#include "testbed/world/mig_table.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct Model {
   std::string name;           // as the driver says it: "NVIDIA H100 80GB HBM3"
@@ -53,4 +53,4 @@ std::optional<Model> find_model(std::string_view key);
 // All keys, sorted.
 std::vector<std::string> model_keys();
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

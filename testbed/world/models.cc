@@ -5,9 +5,9 @@
 // memory of some, profiles of the newest) are set to plausible ones.
 #include <map>
 
-#include "sim/world/model.h"
+#include "testbed/world/model.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 using Models = std::map<std::string, Model, std::less<>>;
@@ -431,4 +431,4 @@ std::vector<std::string> model_keys() {
   return keys;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

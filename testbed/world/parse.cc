@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/parse.h"
+#include "testbed/world/parse.h"
 
 #include <algorithm>
 #include <exception>
 #include <optional>
 #include <set>
 
-#include "base/files.h"
-#include "sim/world/defaults.h"
-#include "sim/world/groups.h"
-#include "sim/world/mig_layout.h"
-#include "sim/world/yaml_reader.h"
+#include "os/files.h"
+#include "testbed/world/defaults.h"
+#include "testbed/world/groups.h"
+#include "testbed/world/mig_layout.h"
+#include "testbed/world/yaml_reader.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 constexpr std::size_t kMostGpus = 16;
@@ -195,6 +195,9 @@ void read_numbered(YamlReader& top, std::string_view key, World& world, std::vec
       if (item.gpu) resolve_gpu(node, reader, world, *item.gpu);
       if (!item.call.starts_with("nvml")) top.problems().add(node, "a fault needs a call: nvml…");
       if (!item.blocks && item.code == 0) top.problems().add(node, "a fault needs block or code");
+      if (item.field && (item.blocks || item.call != kFieldCall)) {
+        top.problems().add(node, "a field fails in nvmlDeviceGetFieldValues, and by code");
+      }
     }
     world.next_number = std::max(world.next_number, item.number + 1);
     items.push_back(std::move(item));
@@ -263,4 +266,4 @@ Result<World> load_world(const std::string& path) {
   return parse_world(*text, path);
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

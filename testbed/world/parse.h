@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 // `file` is what errors name.
 Result<World> parse_world(std::string_view text, const std::string& file);
@@ -19,4 +19,4 @@ Result<World> load_world(const std::string& path);
 
 std::string emit_world(const World& world);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

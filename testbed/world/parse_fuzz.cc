@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "sim/world/parse.h"
+#include "testbed/world/parse.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tranche::sim;  // NOLINT(google-build-using-namespace)
+  using namespace tranche::testbed::sim;  // NOLINT(google-build-using-namespace)
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto world = parse_world(text, "input");
   if (!world) return 0;

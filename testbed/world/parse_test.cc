@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/parse.h"
+#include "testbed/world/parse.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/world/changes.h"
-#include "sim/worlds/builtin.h"
+#include "testbed/world/changes.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -150,4 +150,4 @@ TEST(EmitWorld, KeepsWhatHappened) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/record.h"
+#include "testbed/world/record.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
-#include "nvml/abi.h"
+#include "node/driver/nvml/abi.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // Enough for a session that is busy elsewhere for a while, without the file
@@ -109,4 +109,4 @@ void record_recovery_action(World& world, Gpu& gpu, unsigned action) {
   add_event(world, {.gpu = gpu.uuid, .type = nvml::abi::kEventRecoveryAction});
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

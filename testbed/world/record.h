@@ -6,10 +6,10 @@
 
 #include <string>
 
-#include "sim/world/changes.h"
-#include "sim/world/world.h"
+#include "testbed/world/changes.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 void add_event(World& world, Event event);
 void add_log(World& world, std::string text);
@@ -19,4 +19,4 @@ void record_xid(World& world, const Gpu& gpu, const Xid& xid);
 // Sets field 230 and tells of it, when it changes.
 void record_recovery_action(World& world, Gpu& gpu, unsigned action);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/uuid.h"
+#include "testbed/world/uuid.h"
 
 #include <cstdint>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // FNV-1a over the seed, then one round of splitmix64 for each half, so that
@@ -38,4 +38,4 @@ std::string uuid_from(std::string_view seed, char version) {
          digits.substr(16, 4) + "-" + digits.substr(20);
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 // 36 characters, from `seed` alone. `version` is the first digit of the third
 // group.
 std::string uuid_from(std::string_view seed, char version = '4');
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

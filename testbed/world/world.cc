@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
 #include <algorithm>
 
 #include "base/text.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 bool shares(const std::string& a, const std::string& b) { return !a.empty() && a == b; }
@@ -70,4 +70,4 @@ unsigned compute_instance_cap(unsigned gpu_minor, unsigned gpu_instance,
   return gpu_instance_cap(gpu_minor, gpu_instance) + 1 + compute_instance;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "gpu/gpu.h"
-#include "gpu/pci_address.h"
-#include "sim/world/model.h"
+#include "core/gpu/gpu.h"
+#include "core/gpu/pci_address.h"
+#include "testbed/world/model.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct Driver {
   std::string version = "580.105.08";
@@ -136,6 +136,8 @@ struct Vitals {
   bool remap_pending = false;
   bool remap_failed = false;
   bool retired_pending = false;
+  bool channel_repair_pending = false;  // units that are retired at the next reset
+  bool tpc_repair_pending = false;
   unsigned recovery_action = 0;  // 0 none, 1 reset, 2 reboot, 3 drain P2P, 4 drain and reset
   bool inforom_valid = true;
   unsigned temperature_c = 34;
@@ -160,6 +162,7 @@ struct Gpu {
   enum class State {
     kPresent,
     kLost,           // enumerated, but every call says so
+    kUnreachable,    // what the driver remembers is answered, every read of the card fails
     kOffBus,         // no longer enumerated; its PCI folder is still there
     kResetRequired,  // tells who it is, does no work
   };
@@ -188,6 +191,7 @@ struct Gpu {
   Vitals vitals;
   State state = State::kPresent;
   unsigned generation = 0;  // counts resets and loads; a session sees only one
+  unsigned bindings = 0;    // counts how often the kernel gave it to the driver again
 
   bool operator==(const Gpu&) const = default;
 };
@@ -233,12 +237,16 @@ struct LogRecord {
   bool operator==(const LogRecord&) const = default;
 };
 
+// The call whose fields can fail one by one.
+inline constexpr const char* kFieldCall = "nvmlDeviceGetFieldValues";
+
 // A call that does not do what it should.
 struct CallFault {
   std::uint64_t number = 0;
   // A function's name; without _vN it stands for all its versions.
   std::string call;
   std::optional<GpuUuid> gpu;     // none: for all, and for calls on no GPU
+  std::optional<unsigned> field;  // of nvmlDeviceGetFieldValues: the result of this one alone
   bool blocks = false;            // until the fault is gone
   int code = 0;                   // what it answers, where it does not block
   std::optional<unsigned> times;  // in each process; none: always
@@ -281,4 +289,4 @@ PcieLevel level_between(const World& world, const Gpu& a, const Gpu& b);
 unsigned gpu_instance_cap(unsigned gpu_minor, unsigned gpu_instance);
 unsigned compute_instance_cap(unsigned gpu_minor, unsigned gpu_instance, unsigned compute_instance);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/world_file.h"
+#include "testbed/world/world_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/errno_error.h"
-#include "base/unique_fd.h"
-#include "sim/world/parse.h"
+#include "os/errno_error.h"
+#include "os/unique_fd.h"
+#include "testbed/world/parse.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // A file of its own: the world's is replaced, and the lock with it.
@@ -67,4 +67,4 @@ Result<WorldEdit> edit_world_file(const std::string& path, const Change& change,
   return edit;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/world/changes.h"
+#include "testbed/world/changes.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 // Puts the world in place of what the file says.
 Status write_world_file(const std::string& path, const World& world);
@@ -27,4 +27,4 @@ Result<WorldEdit> edit_world_file(
     const std::string& path, const Change& change,
     const std::function<Status(const WorldEdit&)>& while_locked = nullptr);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/world/yaml_reader.h"
+#include "testbed/world/yaml_reader.h"
 
 #include <algorithm>
 
-#include "gpu/pci_address.h"
+#include "core/gpu/pci_address.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 std::string article_for(const std::string& where) { return where.empty() ? "the file" : where; }
@@ -149,4 +149,4 @@ std::string YamlReader::name_of(std::string_view key) const {
   return where_.empty() ? std::string(key) : where_ + "." + std::string(key);
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -19,10 +19,10 @@
 #include "base/named.h"
 #include "base/result.h"
 #include "base/text.h"
-#include "sim/world/codes.h"
-#include "sim/world/describe.h"
+#include "testbed/world/codes.h"
+#include "testbed/world/describe.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 // The first thing that is wrong with a file.
 class Problems {
@@ -136,4 +136,4 @@ class YamlReader {
   std::vector<std::string> known_;
 };
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

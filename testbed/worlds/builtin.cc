@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/worlds/builtin.h"
+#include "testbed/worlds/builtin.h"
 
 #include "base/text.h"
-#include "sim/world/parse.h"
+#include "testbed/world/parse.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 Result<World> builtin_world(std::string_view name) {
   std::vector<std::string> names;
@@ -27,4 +27,4 @@ std::string summary_of(const BuiltinText& world) {
   return summary;
 }
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

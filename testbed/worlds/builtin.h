@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 struct BuiltinText {
   std::string name;
@@ -24,4 +24,4 @@ Result<World> builtin_world(std::string_view name);
 // What the comment on top of a world's file says of it, in one line.
 std::string summary_of(const BuiltinText& world);
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "sim/world/model.h"
-#include "sim/worlds/builtin.h"
+#include "testbed/world/model.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 namespace {
 
 // The table of models was put together from documents. Here is one real GPU to
@@ -31,4 +31,4 @@ TEST(CapturedH200, IsWhatTheModelTableSaysOfAnH200) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

@@ -3,11 +3,13 @@
 // Daemons that outlive an agent.
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/files.h"
 #include "fixture.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::Contains;
@@ -52,6 +54,22 @@ TEST(MpsSupervisor, AdoptsADaemonThatAnswersTheSecondTime) {
     EXPECT_EQ(node.status(kGpuA).pid, daemon) << trouble;
     EXPECT_EQ(node.status(kGpuA).restarts, 0U) << trouble;
   }
+}
+
+// As root in a container can put there where it has the pipe folder mounted writable.
+TEST(MpsSupervisor, DoesNotWaitForANamedPipeInPlaceOfThePidFile) {
+  MpsNode node;
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  node.end_agent();
+  const std::string file = node.folder(kGpuA) + "/pipe/nvidia-cuda-mps-control.pid";
+  ASSERT_EQ(::unlink(file.c_str()), 0);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0666), 0);
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  EXPECT_FALSE(node.status(kGpuA).adopted);
+  node.supervisor().stop();
+  EXPECT_THAT(node.processes(kGpuA), IsEmpty());
 }
 
 TEST(MpsSupervisor, RestartsAnAdoptedDaemonThatEnds) {
@@ -113,4 +131,4 @@ TEST(MpsSupervisor, TakesOverAFolderThatAKilledDaemonLeft) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

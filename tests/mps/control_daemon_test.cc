@@ -12,15 +12,18 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "base/worker.h"
-#include "mps/process.h"
-#include "sim/node/simulated_node.h"
-#include "sim/worlds/builtin.h"
-#include "standin/agent_process.h"
+#include "base/text.h"
+#include "os/child_process.h"
+#include "os/files.h"
+#include "os/patient_caller.h"
+#include "os/testing/temp_dir.h"
+#include "os/worker.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/process/agent_process.h"
+#include "testbed/world/changes.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 namespace fs = std::filesystem;
@@ -68,6 +71,7 @@ class MpsControlDaemon : public testing::Test {
         {.command = {dir_.path("mps-control-daemon"), "--root=" + layout()},
          .environment = {{"CONFIG_FILE", dir_.path("config.yaml")},
                          {"MIG_STRATEGY", "none"},
+                         {"DRIVER_CALL_TIMEOUT", "300ms"},
                          {"DRIVER_ROOT_CTR_PATH", root()},
                          {"HOST_ROOT", root()}}});
     ASSERT_TRUE(started) << started.error().message;
@@ -81,6 +85,27 @@ class MpsControlDaemon : public testing::Test {
                                                             << process_->output();
       sleep_unless_stopped({}, std::chrono::milliseconds(10));
     }
+  }
+
+  sim::World world() const {
+    const auto node = sim::SimulatedNode::open(root());
+    const auto world = node ? node->world() : Result<sim::World>(node.error());
+    return world ? *world : sim::World{};
+  }
+  void happens(const sim::Change& change) const {
+    const auto node = sim::SimulatedNode::open(root());
+    ASSERT_TRUE(node && node->apply(change));
+  }
+  // Threads of calls of the driver: one that waits for work, and those that are stuck.
+  int driver_threads() const {
+    const std::string tasks = "/proc/" + std::to_string(process_->pid()) + "/task";
+    int count = 0;
+    const auto names = list_directory(tasks);
+    for (const std::string& name : names ? *names : std::vector<std::string>{}) {
+      const auto comm = read_file(tasks + "/" + name + "/comm");
+      if (comm && trim(*comm) == kPatientThread) ++count;
+    }
+    return count;
   }
 
   std::string ask(const std::string& question) {
@@ -122,6 +147,37 @@ TEST_F(MpsControlDaemon, RunsADaemonForTheResourceAndSaysSoByFiles) {
   // Containers have it mounted.
   EXPECT_THAT(*list_directory(layout() + "/nvidia.com/gpu"), ElementsAre("pipe"));
   EXPECT_THAT(*list_directory(layout() + "/nvidia.com"), ElementsAre("gpu"));
+}
+
+TEST_F(MpsControlDaemon, KeepsItsGpusForMpsAloneAsLongAsItRuns) {
+  constexpr unsigned kExclusiveProcess = 3;
+  start(kThreeReplicas);
+  await_file(layout() + "/.ready");
+  for (const sim::Gpu& gpu : world().gpus) EXPECT_EQ(gpu.compute_mode, kExclusiveProcess);
+  ASSERT_TRUE(process_->signal(SIGTERM));
+  ASSERT_TRUE(process_->wait_for_end(kPatience));
+  for (const sim::Gpu& gpu : world().gpus) EXPECT_EQ(gpu.compute_mode, 0U);
+}
+
+TEST_F(MpsControlDaemon, MakesNoCallOfADriverThatHangsWhileAnEarlierOneIsStuck) {
+  start(kThreeReplicas);
+  await_file(layout() + "/.ready");
+  happens(sim::block_call("nvmlDeviceGetCount"));
+  ASSERT_TRUE(process_->signal(SIGHUP));
+  ASSERT_TRUE(process_->wait_for_line("the driver cannot be read", kPatience));
+  const int before = driver_threads();
+  for (int round = 1; round <= 4; ++round) {
+    // What is logged of the bad file is logged after the look that the good one led to.
+    const std::string bad = "version: v" + std::to_string(round + 10) + "\n";
+    std::ofstream(dir_.path("config.yaml")) << bad;
+    ASSERT_TRUE(process_->wait_for_line("v" + std::to_string(round + 10), kPatience));
+    std::ofstream(dir_.path("config.yaml")) << kThreeReplicas;
+    ASSERT_TRUE(process_->signal(SIGHUP));
+  }
+  std::ofstream(dir_.path("config.yaml")) << "version: v99\n";
+  ASSERT_TRUE(process_->wait_for_line("v99", kPatience));
+  EXPECT_LE(driver_threads(), before + 1);
+  happens(sim::clear_faults());
 }
 
 TEST_F(MpsControlDaemon, TakesBackItsWordWhenTheDaemonDies) {
@@ -167,4 +223,4 @@ TEST_F(MpsControlDaemon, MountsSharedMemoryOnce) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

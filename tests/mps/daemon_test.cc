@@ -9,10 +9,10 @@
 #include <atomic>
 #include <filesystem>
 
-#include "base/files.h"
 #include "fixture.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::ElementsAre;
@@ -33,12 +33,39 @@ TEST(MpsDaemon, IsReadyOnlyWhenAClientGotThrough) {
   EXPECT_TRUE(node.status(kGpuA).server_pid.has_value());
 }
 
-TEST(MpsDaemon, ThatIsFullIsReady) {
+// No room for memory, clients or connections, and a client that somebody ended.
+TEST(MpsDaemon, ThatIsFullOrEndsAClientIsReady) {
+  for (const char* code : {"2", "808", "809", "810"}) {
+    MpsNode node;
+    std::filesystem::create_directories(node.folder(kGpuA));
+    node.behave(kGpuA, code);
+    node.start_agent().set_plan(node.plan({kGpuA}));
+    node.await_state(kGpuA, MpsState::kReady);
+    EXPECT_EQ(node.status(kGpuA).restarts, 0U) << code;
+  }
+}
+
+TEST(MpsDaemon, WhoseServerIsNotReadyYetIsAwaitedAndNotRestarted) {
   MpsNode node;
-  std::filesystem::create_directories(node.folder(kGpuA));
-  node.behave(kGpuA, "full");
   node.start_agent().set_plan(node.plan({kGpuA}));
   node.await_state(kGpuA, MpsState::kReady);
+  const int first = node.status(kGpuA).pid;
+  node.behave(kGpuA, "807");
+  node.await_state(kGpuA, MpsState::kTrouble);
+  EXPECT_THAT(node.wiring(kGpuA).problem, HasSubstr("the MPS server is not ready for clients"));
+  node.behave(kGpuA, "");
+  node.await_state(kGpuA, MpsState::kReady);
+  EXPECT_EQ(node.status(kGpuA).pid, first);
+  EXPECT_EQ(node.status(kGpuA).restarts, 0U);
+}
+
+TEST(MpsDaemon, WhoseServerNeverGetsReadyIsRestarted) {
+  MpsNode node;
+  node.timings.recover = std::chrono::milliseconds(100);
+  node.start_agent().set_plan(node.plan({kGpuA}));
+  node.await_state(kGpuA, MpsState::kReady);
+  node.behave(kGpuA, "807");
+  node.await([&](const MpsReport& report) { return report.daemons[0].restarts > 0; }, "a restart");
 }
 
 TEST(MpsDaemon, CountsByItsAnswerWhereThereIsNoLibrary) {
@@ -213,7 +240,7 @@ TEST(MpsDaemon, SetsTheComputeModeOnlyWhereAsked) {
   MpsNode node;
   auto calls = std::make_shared<std::vector<std::string>>();
   auto mutex = std::make_shared<std::mutex>();
-  node.set_compute_mode = [calls, mutex](const std::string& uuid, bool exclusive) -> Status {
+  node.compute_mode.set = [calls, mutex](const std::string& uuid, bool exclusive) -> Status {
     const std::lock_guard lock(*mutex);
     calls->push_back(uuid + (exclusive ? " exclusive" : " default"));
     return Done{};
@@ -259,7 +286,7 @@ TEST(MpsDaemon, WhoseProgramsAreAwayIsNotEnded) {
 TEST(MpsDaemon, PutsTheComputeModeBackUntilItIsDone) {
   MpsNode node;
   auto failures = std::make_shared<std::atomic<int>>(0);
-  node.set_compute_mode = [failures](const std::string&, bool exclusive) -> Status {
+  node.compute_mode.set = [failures](const std::string&, bool exclusive) -> Status {
     if (exclusive || ++*failures > 2) return Done{};
     return Error{ErrorCode::kUnavailable, "the driver is busy"};
   };
@@ -276,7 +303,7 @@ TEST(MpsDaemon, PutsTheComputeModeBackUntilItIsDone) {
 // As long as there is somebody to wait for it.
 TEST(MpsDaemon, DoesNotKeepAnAgentFromEndingByAComputeModeThatCannotBePutBack) {
   MpsNode node;
-  node.set_compute_mode = [](const std::string&, bool exclusive) -> Status {
+  node.compute_mode.set = [](const std::string&, bool exclusive) -> Status {
     return exclusive ? Status(Done{}) : Error{ErrorCode::kUnavailable, "the driver is gone"};
   };
   MpsPlan plan = node.plan({kGpuA});
@@ -291,4 +318,4 @@ TEST(MpsDaemon, DoesNotKeepAnAgentFromEndingByAComputeModeThatCannotBePutBack) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

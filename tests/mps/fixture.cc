@@ -8,12 +8,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.h"
-#include "base/worker.h"
-#include "mps/driver_programs.h"
-#include "standin_talk.h"
+#include "base/text.h"
+#include "node/mps/driver_programs.h"
+#include "node/mps/folder_mark.h"
+#include "os/files.h"
+#include "os/worker.h"
+#include "testbed/mps/standin_talk.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,6 +28,7 @@ MpsNode::MpsNode()
         const std::lock_guard lock(log_mutex_);
         log_text_.append(line);
       }) {
+  fs::permissions(dir_.path(), fs::perms(0755));
   timings.look = std::chrono::milliseconds(50);
   timings.canary = std::chrono::milliseconds(100);
   timings.drain = std::chrono::seconds(1);
@@ -41,6 +44,7 @@ MpsNode::MpsNode()
 
 MpsNode::~MpsNode() {
   end_agent();
+  for (const pid_t pid : strangers_) ::kill(pid, SIGKILL);
   for (const char* uuid : {kGpuA, kGpuB}) {
     for (const pid_t pid : processes(uuid)) ::kill(pid, SIGKILL);
   }
@@ -66,7 +70,8 @@ std::string MpsNode::log_text() const {
 void MpsNode::take_away_libcuda() { fs::remove(root() + "/usr/lib64/libcuda.so.1"); }
 
 MpsPlan MpsNode::plan(const std::vector<std::string>& uuids, const LargestHeld& held) const {
-  Offer offer{.name = ResourceName("example.com/gpu-mem"), .terms = {.rung = Rung::kMps}};
+  Offer offer{.name = ResourceName("example.com/gpu-mem"),
+              .terms = {.enforcement = Enforcement::kMps}};
   for (const std::string& uuid : uuids) {
     offer.devices.push_back({.uuid = uuid, .gpu = GpuUuid(uuid), .memory_bytes = 80ULL << 30});
   }
@@ -74,8 +79,9 @@ MpsPlan MpsNode::plan(const std::vector<std::string>& uuids, const LargestHeld& 
 }
 
 MpsSupervisor& MpsNode::start_agent() {
-  supervisor_ = std::make_unique<MpsSupervisor>(MpsHost{.driver_root = root(), .self = MPS_TRIAL},
-                                                timings, set_compute_mode, log_);
+  supervisor_ = std::make_unique<MpsSupervisor>(
+      MpsPlaces{.driver_root = root(), .self = MPS_TRIAL, .host_mounts = host_mounts}, timings,
+      compute_mode, log_);
   return *supervisor_;
 }
 
@@ -122,6 +128,8 @@ std::string MpsNode::ask(const std::string& uuid, const std::string& question) c
 }
 
 void MpsNode::behave(const std::string& uuid, const std::string& word) const {
+  // Before an agent, too: a folder with such a file in it is its own only by the mark.
+  EXPECT_TRUE(make_own_folder(folder(uuid), FolderUse::kDaemon, MPS_TRIAL));
   std::ofstream(folder(uuid) + "/behave") << word;
 }
 
@@ -130,6 +138,26 @@ UniqueFd MpsNode::connect_client(const std::string& uuid) const {
   mps_standin::say(fd.get(), "client");
   EXPECT_EQ(mps_standin::hear(fd.get()), "0");
   return fd;
+}
+
+pid_t MpsNode::let_stranger_in(const std::string& uuid, uid_t user, const std::string& word) {
+  const std::string note = dir_.path("stranger");
+  fs::remove(note);
+  Command command{
+      .words = {MPS_STRANGER, folder(uuid) + "/client/control", std::to_string(user), dir_.path()}};
+  if (!word.empty()) command.words.push_back(word);
+  const auto started = run_program(command, "", kPatience);
+  EXPECT_TRUE(started && started->exit_code == 0);
+  std::optional<pid_t> pid;
+  await_condition(
+      [&] {
+        const auto text = read_file(note);
+        if (text && text->ends_with("\n")) pid = parse_number<pid_t>(trim(*text));
+        return pid.has_value();
+      },
+      "a stranger's connection");
+  strangers_.push_back(pid.value_or(0));
+  return strangers_.back();
 }
 
 std::vector<pid_t> MpsNode::processes(const std::string& uuid) const {
@@ -144,4 +172,4 @@ void await_condition(const std::function<bool()>& holds, const std::string& what
   }
 }
 
-}  // namespace tranche
+}  // namespace tranche::tests

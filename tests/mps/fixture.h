@@ -13,14 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
-#include "base/testing/temp_dir.h"
-#include "base/unique_fd.h"
-#include "mps/plan.h"
-#include "mps/process.h"
-#include "mps/supervisor.h"
+#include "core/mps/mps_plan.h"
+#include "node/mps/supervisor.h"
+#include "os/child_process.h"
+#include "os/log.h"
+#include "os/testing/temp_dir.h"
+#include "os/unique_fd.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 inline constexpr const char* kGpuA = "GPU-aaaaaaaa-0000-0000-0000-000000000000";
 inline constexpr const char* kGpuB = "GPU-bbbbbbbb-0000-0000-0000-000000000000";
@@ -59,12 +59,16 @@ class MpsNode {
   void behave(const std::string& uuid, const std::string& word) const;
   // A client that is served; it lives as long as the descriptor.
   UniqueFd connect_client(const std::string& uuid) const;
+  // A process that is none of the agent's, at the clients' socket; see stranger.cc. It has
+  // connected, and with a word had an answer, when this returns.
+  pid_t let_stranger_in(const std::string& uuid, uid_t user, const std::string& word = "");
   std::vector<pid_t> processes(const std::string& uuid) const;
   std::string log_text() const;
   void log_everything() { log_.configure(LogFormat::kText, LogLevel::kDebug); }
 
   MpsTimings timings;
-  SetComputeMode set_compute_mode;
+  std::string host_mounts = "/proc/1/mountinfo";
+  ComputeModeDriver compute_mode;
 
  private:
   TempDir dir_;
@@ -72,9 +76,10 @@ class MpsNode {
   std::string log_text_;  // guarded by log_mutex_
   Log log_;
   std::unique_ptr<MpsSupervisor> supervisor_;
+  std::vector<pid_t> strangers_;
 };
 
 // Waits for a condition that no report tells of.
 void await_condition(const std::function<bool()>& holds, const std::string& what);
 
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "base/files.h"
 #include "fixture.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::Contains;
@@ -31,4 +31,4 @@ TEST(MpsDaemon, AndItsServerRunWithTheDriverRootsOwnLoader) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -7,7 +7,8 @@
 Run as root on a machine with one idle NVIDIA GPU of 64 GiB or more. Starts a daemon in a folder of its own, sends clients
 through the folder that containers get, kills what can be killed, stops, and looks whether anything is left. Changes no
 compute mode. Prints a line for each thing checked; the exit code is the number of those that failed.
-Parts: limits, threads, raise, restart, adopt, loader, stop. All by default.
+Parts: limits, threads, raise, hold, root, restart, adopt, loader, stop. All by default. "hold" and "root" are attacks on the
+daemon through the clients' socket: a connection that stays silent for a minute, and root's commands.
 """
 import contextlib
 import glob
@@ -162,6 +163,94 @@ def touch(holder):
         return -1
 
 
+SILENT = """
+import os, socket, sys, time
+os.setgid(65534); os.setuid(65534)
+at = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+at.connect(sys.argv[1])
+print("connected", flush=True)
+time.sleep(600)
+"""
+
+
+@contextlib.contextmanager
+def silent_connection(trial):
+    """Somebody else's process, as it may be in a container: no child of ours, another uid, a network of its own."""
+    socket_path = trial.daemon()["client_view"] + "/control"
+    process = subprocess.Popen(["unshare", "--net", sys.executable, "-c", SILENT, socket_path], text=True,
+                               stdout=subprocess.PIPE, start_new_session=True)
+    process.stdout.readline()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def check_hold(trial):
+    """One silent connection to the control socket: the neighbour goes on computing, the daemon stays, the holder is named, and
+    its connection ended after 10 s, the holder itself not."""
+    before = trial.daemon()
+    with holding(trial, 512) as holder:
+        with silent_connection(trial) as silent:
+            named = f"process {silent.pid} ("
+            began, errors, touches = time.monotonic(), 0, 0
+            seen = trial.wait(lambda daemon: daemon["state"] == "in trouble" and named in daemon["problem"], 60)
+            check("the holder of the connection is named", seen is not None and "uid 65534" in seen["problem"],
+                  f"{time.monotonic() - began:.1f} s: {trial.daemon()['problem']}")
+            ended, said = None, []
+            while time.monotonic() - began < 60:
+                errors, touches = errors + (touch(holder) != 0), touches + 1
+                if trial.wait(lambda daemon: said.append(daemon["problem"]) or daemon["state"] == "ready", 0.1) and not ended:
+                    ended = time.monotonic() - began
+                time.sleep(0.1)
+            check("a client computes for a minute, while the connection is held and after", errors == 0, f"{touches} times")
+            check("the connection is ended and the daemon ready, with the holder alive",
+                  ended is not None and silent.poll() is None and any("the agent ended the connection" in one for one in said),
+                  f"{ended} s")
+            check("the daemon is not restarted", trial.daemon()["restarts"] == before["restarts"] and
+                  trial.daemon()["pid"] == before["pid"], trial.daemon()["restarts"])
+        began = time.monotonic()
+        check("it is ready again without the holder", trial.wait_ready() is not None, f"{time.monotonic() - began:.1f} s")
+        check("the client noticed nothing", touch(holder) == 0)
+    check("the daemon is the same", trial.daemon()["pid"] == before["pid"])
+
+
+def command(trial, line):
+    """As root in a container can: by the clients' socket alone."""
+    with tempfile.TemporaryDirectory(prefix="mps-root-client-") as folder:
+        os.link(trial.daemon()["client_view"] + "/control", folder + "/control")
+        done = subprocess.run(["nvidia-cuda-mps-control"], input=line + "\n", capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "CUDA_MPS_PIPE_DIRECTORY": folder})
+        return (done.stdout + done.stderr).strip()
+
+
+def check_root(trial):
+    """Root lifts the limit and ends a neighbour's client: both are reported, and the limit is back soon."""
+    trial.say(f"held {trial.uuid} {4 << 10}")
+    with holding(trial, 512) as holder:
+        server = trial.wait(lambda daemon: daemon["server_pid"] != 0)["server_pid"]
+        small = number_after(client(trial, "fill", str(64 << 10)), "took")
+        check("a limit of 4 GiB holds", 0 < small <= 4 << 10, small)
+        said = command(trial, f"set_device_pinned_mem_limit {server} 0 32G")
+        print(f"note   root sets the server's limit to 32 GiB: {said!r}", flush=True)
+        seen = trial.wait(lambda daemon: "set_device_pinned_mem_limit" in daemon["foreign_command"], 30)
+        check("the command is reported", seen is not None, trial.daemon()["foreign_command"])
+        end, took = time.monotonic() + 30, 64 << 10
+        while took > 4 << 10 and time.monotonic() < end:
+            took = number_after(client(trial, "fill", str(64 << 10)), "took")
+        check("the limit is set back", 0 < took <= 4 << 10, took)
+        seen = trial.wait(lambda daemon: str(holder.pid) in map(str, daemon["root_clients"]), 30)
+        check("clients that run as root are named", seen is not None, trial.daemon()["root_clients"])
+        said = command(trial, f"terminate_client {server} {holder.pid}")
+        print(f"note   root ends a client: {said!r}; its next call gives {touch(holder)}", flush=True)
+        seen = trial.wait(lambda daemon: "terminate_client" in daemon["foreign_command"], 30)
+        check("the command is reported too", seen is not None, trial.daemon()["foreign_command"])
+    check("the daemon was not restarted", trial.daemon()["restarts"] == 0, trial.daemon()["restarts"])
+    out = client(trial, "info")
+    check("the next client gets through", "multiprocessors" in out, out.strip().replace("\n", "; "))
+
+
 def check_restart(trial):
     before = trial.daemon()
     view = os.open(before["client_view"], os.O_RDONLY | os.O_DIRECTORY)
@@ -249,7 +338,7 @@ def check_loader(binary, uuid, mib):
 
 def main():
     binary = os.path.abspath(sys.argv[1])
-    parts = sys.argv[2:] or ["limits", "threads", "raise", "restart", "adopt", "stop", "loader"]
+    parts = sys.argv[2:] or ["limits", "threads", "raise", "hold", "root", "restart", "adopt", "stop", "loader"]
     query = subprocess.run(["nvidia-smi", "--query-gpu=uuid,name,driver_version,compute_mode,memory.total",
                             "--format=csv,noheader,nounits"], capture_output=True, text=True, check=True).stdout
     uuid, name, driver, mode, mib = [word.strip() for word in query.splitlines()[0].split(",")]
@@ -264,7 +353,7 @@ def main():
             return failed
         check("containers see the clients' socket alone", os.listdir(trial.daemon()["client_view"]) == ["control"])
         for part, function in (("limits", check_limits), ("threads", check_threads), ("raise", check_raise),
-                               ("restart", check_restart)):
+                               ("hold", check_hold), ("root", check_root), ("restart", check_restart)):
             if part in parts:
                 function(trial)
         if "adopt" in parts:

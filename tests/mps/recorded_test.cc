@@ -17,14 +17,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "core/mps/control_words.h"
 #include "fixture.h"
-#include "mps/control_words.h"
-#include "mps/driver_programs.h"
-#include "standin_talk.h"
+#include "node/mps/driver_programs.h"
+#include "os/files.h"
+#include "testbed/mps/standin_talk.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using nlohmann::json;
@@ -239,4 +239,4 @@ TEST(MpsStandin, LeavesItsServerBehindWhenItIsTerminated) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -6,10 +6,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.h"
 #include "fixture.h"
+#include "os/files.h"
+#include "os/testing/unix_socket.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::ElementsAre;
@@ -61,7 +62,7 @@ TEST(MpsSupervisor, SaysWhyADeviceIsRefused) {
 TEST(MpsSupervisor, WaitsForNvidiasDaemon) {
   MpsNode node;
   const TempDir root;
-  Offer offer{.name = ResourceName("nvidia.com/gpu"), .terms = {.rung = Rung::kMps}};
+  Offer offer{.name = ResourceName("nvidia.com/gpu"), .terms = {.enforcement = Enforcement::kMps}};
   offer.devices.push_back({.uuid = kGpuA});
   const MpsOptions options{.daemons = MpsDaemons::kNvidia, .nvidia_root = root.path()};
   node.start_agent().set_plan(plan_mps({.offers = {offer}}, options, {}, "/nowhere"));
@@ -69,6 +70,13 @@ TEST(MpsSupervisor, WaitsForNvidiasDaemon) {
   EXPECT_THAT(node.wiring(kGpuA).problem, HasSubstr("control daemon is not ready"));
   std::filesystem::create_directories(root.path("nvidia.com/gpu"));
   std::ofstream{root.path("nvidia.com/gpu/.started")}.flush();
+  node.await(
+      [](const MpsReport& report) {
+        return report.wirings.at(kGpuA).problem.starts_with("there is no ");
+      },
+      "a missing pipe folder");
+  std::filesystem::create_directories(root.path("nvidia.com/gpu/pipe"));
+  const UniqueFd daemon = listening_on(root.path("nvidia.com/gpu/pipe/control"));
   node.await([](const MpsReport& report) { return report.wirings.at(kGpuA).problem.empty(); },
              "readiness");
   EXPECT_THAT(*list_directory(root.path()), ElementsAre("nvidia.com"));
@@ -82,4 +90,4 @@ TEST(MpsSupervisor, StartsNothingWithoutAPlan) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

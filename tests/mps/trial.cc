@@ -19,14 +19,14 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "base/text.h"
-#include "mps/launch.h"
-#include "mps/plan.h"
-#include "mps/supervisor.h"
+#include "core/mps/mps_plan.h"
 #include "nlohmann/json.hpp"
+#include "node/mps/launch.h"
+#include "node/mps/supervisor.h"
+#include "os/log.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 std::string report_line(const MpsReport& report) {
@@ -41,6 +41,9 @@ std::string report_line(const MpsReport& report) {
                        {"pid", status.pid},
                        {"server_pid", status.server_pid.value_or(0)},
                        {"clients", status.clients},
+                       {"root_clients", status.root_clients},
+                       {"limits_hold_for", status.limits_hold_for()},
+                       {"foreign_command", status.foreign_command},
                        {"client_view", status.plan.client_view()}});
   }
   return nlohmann::ordered_json{{"daemons", daemons}}.dump();
@@ -55,7 +58,8 @@ struct World {
 World world_of(const std::vector<std::string>& words) {
   World world;
   world.options.directory = words[1];
-  Offer offer{.name = ResourceName("example.com/gpu-mem"), .terms = {.rung = Rung::kMps}};
+  Offer offer{.name = ResourceName("example.com/gpu-mem"),
+              .terms = {.enforcement = Enforcement::kMps}};
   for (std::size_t i = 3; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     const std::string uuid = words[i].substr(0, equals);
@@ -108,10 +112,10 @@ int run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  if (const std::optional<int> played = tranche::play_mps_role(words)) return *played;
-  return tranche::run(words);
+  if (const std::optional<int> played = tranche::tests::play_mps_role(words)) return *played;
+  return tranche::tests::run(words);
 }

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "base/testing/temp_dir.h"
-#include "nvml/abi.h"
-#include "sim/node/simulated_node.h"
-#include "sim/worlds/builtin.h"
+#include "node/driver/nvml/abi.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche::sim {
+namespace tranche::testbed::sim {
 
 namespace abi = nvml::abi;
 
@@ -115,4 +115,4 @@ class SimulatedDriver : public ::testing::Test {
   std::unique_ptr<NvmlClient> client_;
 };
 
-}  // namespace tranche::sim
+}  // namespace tranche::testbed::sim

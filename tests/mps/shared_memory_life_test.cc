@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A daemon that shares memory with its containers, with real mounts.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "fixture.h"
+#include "node/mps/shared_memory.h"
+#include "node/mps/testing/own_mounts.h"
+#include "os/files.h"
+
+namespace tranche::tests {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class SharedMemoryLife : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!have_own_mounts()) GTEST_SKIP() << "mounting needs root";
+    node_.host_mounts = "/proc/self/mountinfo";
+  }
+  void TearDown() override {
+    node_.end_agent();
+    EXPECT_TRUE(unmount_shared_memory(shm_));
+  }
+
+  MpsPlan plan(bool unheld = false) const {
+    MpsPlan plan = node_.plan({kGpuA});
+    plan.daemons[0].shared_memory = true;
+    plan.daemons[0].shared_memory_bytes = 1ULL << 20U;
+    plan.daemons[0].unheld = unheld;
+    return plan;
+  }
+  std::string of_daemon(const std::string& name) {
+    return "/proc/" + std::to_string(node_.status(kGpuA).pid) + "/root/dev/shm/" + name;
+  }
+
+  MpsNode node_;
+  const std::string shm_ = node_.folder(kGpuA) + "/shm";
+};
+
+TEST_F(SharedMemoryLife, IsTheDaemonsAndTheContainersAndEndsWithTheDaemon) {
+  node_.start_agent().set_plan(plan());
+  node_.await_state(kGpuA, MpsState::kReady);
+  EXPECT_EQ(node_.wiring(kGpuA).problem, "");
+  EXPECT_THAT(node_.wiring(kGpuA).mounts, Contains(MpsWiring::Mount{"/dev/shm", shm_, false}));
+  std::ofstream(shm_ + "/of-a-container") << "x";
+  EXPECT_TRUE(path_exists(of_daemon("of-a-container")));
+  node_.supervisor().stop();
+  EXPECT_THAT(*list_directory(node_.directory()), IsEmpty());
+}
+
+TEST_F(SharedMemoryLife, IsKeptWithADaemonThatIsAdopted) {
+  node_.start_agent().set_plan(plan());
+  node_.await_state(kGpuA, MpsState::kReady);
+  const int daemon = node_.status(kGpuA).pid;
+  std::ofstream(shm_ + "/of-a-container") << "x";
+  node_.end_agent();
+  node_.start_agent().set_plan(plan());
+  node_.await_state(kGpuA, MpsState::kReady);
+  EXPECT_EQ(node_.status(kGpuA).pid, daemon);
+  EXPECT_TRUE(path_exists(shm_ + "/of-a-container"));
+}
+
+// As an agent before this one did it: a folder of the host's.
+TEST_F(SharedMemoryLife, OfADaemonWithAnotherFolderIsReplacedWithIt) {
+  node_.start_agent().set_plan(plan());
+  node_.await_state(kGpuA, MpsState::kReady);
+  const int daemon = node_.status(kGpuA).pid;
+  node_.end_agent();
+  ASSERT_TRUE(unmount_shared_memory(shm_));
+  node_.start_agent().set_plan(plan());
+  node_.await_state(kGpuA, MpsState::kReady);
+  EXPECT_NE(node_.status(kGpuA).pid, daemon);
+  std::ofstream(shm_ + "/of-a-container") << "x";
+  EXPECT_TRUE(path_exists(of_daemon("of-a-container")));
+}
+
+TEST_F(SharedMemoryLife, ThatIsUnmountedIsForNobodyAndEndsNothing) {
+  node_.start_agent().set_plan(plan());
+  node_.await_state(kGpuA, MpsState::kReady);
+  ASSERT_TRUE(unmount_shared_memory(shm_));
+  node_.await(
+      [](const MpsReport& report) {
+        return report.wirings.at(kGpuA).problem.find("no tmpfs is mounted") != std::string::npos;
+      },
+      "a problem");
+  EXPECT_EQ(node_.status(kGpuA).restarts, 0U);
+  EXPECT_EQ(node_.status(kGpuA).state, MpsState::kReady);
+}
+
+TEST_F(SharedMemoryLife, ThatCannotBeMountedKeepsContainersAway) {
+  std::thread([&] {
+    ASSERT_TRUE(give_up_mounting());
+    node_.start_agent().set_plan(plan());
+    node_.await_state(kGpuA, MpsState::kTrouble);
+  }).join();
+  EXPECT_THAT(node_.wiring(kGpuA).problem, HasSubstr("needs CAP_SYS_ADMIN"));
+  EXPECT_THAT(node_.processes(kGpuA), IsEmpty());
+}
+
+TEST_F(SharedMemoryLife, IsEmptiedWhenNobodyHoldsTheGpuAnyMore) {
+  node_.start_agent().set_plan(plan());
+  node_.await_state(kGpuA, MpsState::kReady);
+  std::ofstream(shm_ + "/of-a-container") << "x";
+  struct stat status = {};
+  ASSERT_EQ(::stat((shm_ + "/of-a-container").c_str(), &status), 0);
+  node_.supervisor().set_plan(plan());  // still held
+  // Another plan each time, until the file is old enough to be the last holder's.
+  await_condition(
+      [&] {
+        node_.supervisor().set_plan(plan());
+        node_.supervisor().set_plan(plan(true));
+        return !path_exists(shm_ + "/of-a-container");
+      },
+      "an empty folder");
+  EXPECT_EQ(node_.status(kGpuA).restarts, 0U);
+}
+
+}  // namespace
+}  // namespace tranche::tests
