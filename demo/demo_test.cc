@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
 #include "base/text.h"
 #include "demo/parts.h"
 #include "demo/story.h"
-#include "standin/agent_process.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/process/agent_process.h"
 
 namespace tranche::demo {
 namespace {
@@ -258,7 +258,7 @@ TEST_F(Demo, FailsLoudlyWhenTheAgentDiesAfterTheStory) {
   ASSERT_EQ(::kill(agents[0], SIGKILL), 0);
   EXPECT_EQ(end(), (ProcessEnd{.exit_code = 1}));
   EXPECT_THAT(process_->output(), HasSubstr("the agent has ended by signal 9"));
-  EXPECT_THAT(process_->output(), HasSubstr("configuration taken up")) << "its log";
+  EXPECT_THAT(process_->output(), HasSubstr("configuration reloaded")) << "its log";
   expect_nothing_left();
 }
 

@@ -3,18 +3,16 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
+
+#include "os/signals.h"
 
 namespace tranche::demo {
 
 Interrupt::Interrupt() {
-  sigset_t wanted;
-  ::sigemptyset(&wanted);
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT}) ::sigaddset(&wanted, signal);
-  ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
-  // A reader that goes away must not end us before we have cleaned up.
-  ::signal(SIGPIPE, SIG_IGN);
-  signals_.reset(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+  // Without signals nothing asks for the end, and the default action ends us.
+  if (Result<UniqueFd> signals = take_signals({SIGHUP, SIGINT, SIGTERM, SIGQUIT}); signals) {
+    signals_ = *std::move(signals);
+  }
 }
 
 bool Interrupt::wait(std::chrono::milliseconds patience) {

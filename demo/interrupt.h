@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wish to end: Ctrl-C, SIGTERM, or the terminal that goes away. It takes the
+// A request to end: Ctrl-C, SIGTERM, or the terminal that goes away. It takes the
 // signals for the whole process and is asked for them, so that no handler runs
 // in the middle of anything and everything is cleaned up the ordinary way.
 //
@@ -9,7 +9,7 @@
 
 #include <chrono>
 
-#include "base/unique_fd.h"
+#include "os/unique_fd.h"
 
 namespace tranche::demo {
 

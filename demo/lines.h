@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "standin/kubelet.h"
-#include "standin/values.h"
+#include "testbed/kubelet/kubelet.h"
+#include "testbed/kubelet/values.h"
 
 namespace tranche::demo {
 

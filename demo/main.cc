@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "base/files.h"
 #include "demo/flags.h"
 #include "demo/interrupt.h"
 #include "demo/lines.h"
@@ -17,6 +16,7 @@
 #include "demo/screen.h"
 #include "demo/stage.h"
 #include "demo/story.h"
+#include "os/files.h"
 
 namespace tranche::demo {
 namespace {

@@ -6,7 +6,8 @@
 #include <array>
 #include <cerrno>
 
-#include "base/files.h"
+#include "base/path.h"
+#include "os/files.h"
 
 namespace tranche::demo {
 namespace {

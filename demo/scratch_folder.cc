@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "base/errno_error.h"
 #include "base/text.h"
+#include "os/errno_error.h"
 
 namespace tranche::demo {
 namespace {

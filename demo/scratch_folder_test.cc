@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/testing/temp_dir.h"
+#include "os/testing/temp_dir.h"
 
 namespace tranche::demo {
 namespace {

@@ -8,8 +8,8 @@
 #include <future>
 #include <utility>
 
-#include "base/files.h"
 #include "demo/world.h"
+#include "os/files.h"
 
 namespace tranche::demo {
 namespace {

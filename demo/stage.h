@@ -22,9 +22,9 @@
 #include "demo/interrupt.h"
 #include "demo/parts.h"
 #include "demo/scratch_folder.h"
-#include "sim/node/simulated_node.h"
-#include "standin/agent_process.h"
-#include "standin/kubelet.h"
+#include "testbed/kubelet/kubelet.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/process/agent_process.h"
 
 namespace tranche::demo {
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "demo/lines.h"
 #include "demo/world.h"
-#include "sim/world/changes.h"
+#include "testbed/world/changes.h"
 
 namespace tranche::demo {
 namespace {
@@ -221,7 +221,7 @@ Status change_config(Stage& stage, Screen& screen) {
     return written;
   }
   show_file("devices: [3, 6]\nreplicas: 4", screen);
-  if (Status said = show_next_log(stage, screen, "configuration taken up"); !said) return said;
+  if (Status said = show_next_log(stage, screen, "configuration reloaded"); !said) return said;
   for (const auto& [resource, count] : standin::Limits{{kGpu, 5}, {kShared, 8}}) {
     if (Status told = stage.await_counts(resource, all_of_them(count)); !told) return told;
   }

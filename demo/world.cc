@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "sim/world/parse.h"
+#include "testbed/world/parse.h"
 
 namespace tranche::demo {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/world/world.h"
+#include "testbed/world/world.h"
 
 namespace tranche::demo {
 

@@ -11,7 +11,7 @@
 
 #include <utility>
 
-#include "base/errno_error.h"
+#include "os/errno_error.h"
 
 namespace tranche::bench {
 

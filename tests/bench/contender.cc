@@ -7,8 +7,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/files.h"
-#include "standin/registration_server.h"
+#include "base/path.h"
+#include "os/files.h"
+#include "testbed/kubelet/registration_server.h"
 
 namespace tranche::bench {
 namespace {
@@ -65,7 +66,7 @@ Result<std::unique_ptr<Contender>> Contender::start(const Program& program) {
   const std::string output = below(program.folder, "output");
   Result<Child> child = Child::start(program.command, output);
   if (!child) return child.error();
-  auto contender = std::unique_ptr<Contender>(new Contender(*std::move(child)));
+  auto contender = std::unique_ptr<Contender>(new Contender(*std::move(child), program.folder));
   const Result<Arrival> arrival = (*reception)->wait();
   if (!arrival) {
     const Result<std::string> said = read_file(output);
@@ -74,16 +75,38 @@ Result<std::unique_ptr<Contender>> Contender::start(const Program& program) {
   contender->start_to_registered_ = arrival->at - contender->child_.started();
   arrival->call->answer(std::nullopt);
 
-  // As a kubelet does: it dials the plugin and opens the stream.
-  contender->client_ = std::make_unique<RawClient>(below(program.folder, arrival->call->endpoint));
-  if (Status connected = contender->client_->connect(kPatience); !connected) {
-    return connected.error();
+  if (Status listened = contender->listen_to(arrival->call->endpoint); !listened) {
+    return listened.error().in(program.command[0]);
   }
-  Result<grpc::ByteBuffer> list = contender->client_->open_list();
-  if (!list) return list.error().in(program.command[0]);
   contender->registered_to_list_ = Clock::now() - arrival->at;
-  contender->list_ = *std::move(list);
   return contender;
+}
+
+Status Contender::listen_to(const std::string& endpoint) {
+  client_ = std::make_unique<RawClient>(below(folder_, endpoint));
+  if (Status connected = client_->connect(kPatience); !connected) return connected;
+  Result<grpc::ByteBuffer> list = client_->open_list();
+  if (!list) return list.error();
+  list_ = *std::move(list);
+  return Done{};
+}
+
+Result<std::chrono::nanoseconds> Contender::restart_kubelet() {
+  client_.reset();
+  // As a kubelet does when it starts.
+  const Result<std::vector<std::string>> names = list_directory(folder_);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (name.ends_with(".sock")) std::filesystem::remove(below(folder_, name));
+  }
+  const Clock::time_point begun = Clock::now();
+  Result<std::unique_ptr<Reception>> reception = Reception::open(kubelet_socket(folder_));
+  if (!reception) return reception.error();
+  const Result<Arrival> arrival = (*reception)->wait();
+  if (!arrival) return arrival.error().in("after a restart of the kubelet");
+  arrival->call->answer(std::nullopt);
+  if (Status listened = listen_to(arrival->call->endpoint); !listened) return listened.error();
+  return arrival->at - begun;
 }
 
 Result<std::chrono::nanoseconds> Contender::stop() {

@@ -35,13 +35,21 @@ class Contender {
   RawClient& client() { return *client_; }
   pid_t pid() const { return child_.pid(); }
 
+  // The kubelet ends and another one starts: from its socket being there to the
+  // program's call. Returns when the list has come to the new one.
+  Result<std::chrono::nanoseconds> restart_kubelet();
+
   // SIGTERM to the end of the process, with its streams open until it ends them.
   Result<std::chrono::nanoseconds> stop();
 
  private:
-  explicit Contender(Child child) : child_(std::move(child)) {}
+  Contender(Child child, std::string folder)
+      : child_(std::move(child)), folder_(std::move(folder)) {}
+  // As a kubelet does: it dials the plugin and opens the stream.
+  Status listen_to(const std::string& endpoint);
 
   Child child_;
+  const std::string folder_;
   std::unique_ptr<RawClient> client_;
   std::chrono::nanoseconds start_to_registered_{};
   std::chrono::nanoseconds registered_to_list_{};

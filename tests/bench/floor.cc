@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floor: what a device plugin costs that knows nothing. It registers, and
-// answers every call with the bytes that the agent answered, recorded before.
+// The floor: what a device plugin costs that knows nothing. It registers, again when
+// the kubelet's socket is made again, and answers every call with the bytes that the
+// agent answered, recorded before.
 // The gRPC server is set up as the agent's is, and linked the same way. What the
 // agent costs above this is our own doing.
 //
@@ -10,17 +11,24 @@
 // ANSWERS is a folder with one message in a file for each method.
 #include <grpcpp/grpcpp.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
+#include "os/directory_watch.h"
+#include "os/files.h"
+#include "os/signals.h"
+#include "os/unique_fd.h"
 
 namespace tranche::bench {
 namespace {
@@ -118,25 +126,64 @@ int complain(const std::string& what) {
   return 1;
 }
 
-int run(const std::vector<std::string>& words) {
-  sigset_t ends;
-  ::sigemptyset(&ends);
-  ::sigaddset(&ends, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+// Serves and is registered, until it is asked to end.
+class Plugin {
+ public:
+  Plugin(std::string kubelet_socket, std::string answers)
+      : kubelet_socket_(std::move(kubelet_socket)), answers_(std::move(answers)) {}
 
-  if (words.size() != 2) return complain("usage: KUBELET_SOCKET ANSWERS");
-  Floor floor;
-  if (!floor.load(words[1])) return complain("no recorded answers in " + words[1]);
-  const auto server = listen_on(below(parent_of(words[0]), kSocketName), floor);
-  if (!server) return complain("cannot listen beside " + words[0]);
-  if (const grpc::Status answer = register_with(words[0]); !answer.ok()) {
-    return complain("the kubelet at " + words[0] + ": " + answer.error_message());
+  // Empty: it went well.
+  std::string start() {
+    end();
+    floor_ = std::make_unique<Floor>();
+    if (!floor_->load(answers_)) return "no recorded answers in " + answers_;
+    server_ = listen_on(below(parent_of(kubelet_socket_), kSocketName), *floor_);
+    if (!server_) return "cannot listen beside " + kubelet_socket_;
+    const grpc::Status answer = register_with(kubelet_socket_);
+    if (!answer.ok()) return "the kubelet at " + kubelet_socket_ + ": " + answer.error_message();
+    return {};
   }
-  int signal = 0;
-  ::sigwait(&ends, &signal);
-  floor.end_streams();
-  server->Shutdown(std::chrono::system_clock::now() + kShutdownPatience);
-  server->Wait();
+
+  void end() {
+    if (!server_) return;
+    floor_->end_streams();
+    server_->Shutdown(std::chrono::system_clock::now() + kShutdownPatience);
+    server_->Wait();
+    server_.reset();
+  }
+
+ private:
+  const std::string kubelet_socket_;
+  const std::string answers_;
+  std::unique_ptr<Floor> floor_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+bool has_appeared(DirectoryWatch& folder, const std::string& name) {
+  bool appeared = false;
+  for (const DirectoryWatch::Event& event : folder.drain()) {
+    appeared |= event.kind == DirectoryWatch::Kind::kAppeared && event.name == name;
+  }
+  return appeared;
+}
+
+int run(const std::vector<std::string>& words) {
+  const Result<UniqueFd> signals = take_signals({SIGTERM});
+  if (!signals) return complain(signals.error().message);
+  if (words.size() != 2) return complain("usage: KUBELET_SOCKET ANSWERS");
+  const std::string name = words[0].substr(words[0].find_last_of('/') + 1);
+  Result<DirectoryWatch> folder = DirectoryWatch::open(parent_of(words[0]));
+  if (!folder) return complain(folder.error().message);
+  Plugin plugin(words[0], words[1]);
+  if (const std::string problem = plugin.start(); !problem.empty()) return complain(problem);
+  while (true) {
+    std::array<pollfd, 2> fds{pollfd{signals->get(), POLLIN, 0}, pollfd{folder->fd(), POLLIN, 0}};
+    ::poll(fds.data(), fds.size(), -1);
+    if (fds[0].revents != 0) break;
+    if (!has_appeared(*folder, name)) continue;
+    if (const std::string problem = plugin.start(); !problem.empty()) return complain(problem);
+  }
+  plugin.end();
   return 0;
 }
 

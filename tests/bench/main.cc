@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "base/testing/temp_dir.h"
 #include "bench/measure.h"
 #include "bench/options.h"
 #include "bench/process_figures.h"
 #include "bench/report.h"
 #include "bench/scenario.h"
+#include "os/testing/temp_dir.h"
 
 namespace tranche::bench {
 namespace {

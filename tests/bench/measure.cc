@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/path.h"
 #include "bench/contender.h"
 #include "bench/samples.h"
 #include "deviceplugin_v1beta1.pb.h"
-#include "sim/node/simulated_node.h"
-#include "sim/worlds/builtin.h"
+#include "os/files.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/worlds/builtin.h"
 
 namespace tranche::bench {
 namespace {
@@ -253,6 +254,7 @@ class Bout {
   }
 
   Status stop() {
+    if (Status restarted = restart_kubelets(); !restarted) return restarted;
     for (const auto& [contender, times, side] :
          {std::tuple{&agent_, &stops_.agent, &measured_.agent},
           std::tuple{&floor_, &stops_.floor, &measured_.floor}}) {
@@ -261,6 +263,18 @@ class Bout {
       times->push_back(ms(*took));
       side->stop_ms = median(*times);
       contender->reset();
+    }
+    return Done{};
+  }
+
+  Status restart_kubelets() {
+    for (const auto& [contender, times, side] :
+         {std::tuple{&agent_, &restarts_.agent, &measured_.agent},
+          std::tuple{&floor_, &restarts_.floor, &measured_.floor}}) {
+      const Result<std::chrono::nanoseconds> took = (*contender)->restart_kubelet();
+      if (!took) return took.error();
+      times->push_back(ms(*took));
+      side->restart_to_registered_ms = median(*times);
     }
     return Done{};
   }
@@ -274,6 +288,7 @@ class Bout {
   std::unique_ptr<Contender> agent_;
   std::unique_ptr<Contender> floor_;
   Pair<StartTimes> times_;
+  Pair<std::vector<double>> restarts_;
   Pair<std::vector<double>> stops_;
   Measurement measured_;
 };

@@ -37,7 +37,8 @@ struct Side {
   MemoryFigures listed;  // when the list is sent and some pods have come, settled
   MemoryFigures worked;  // after everything, settled
   std::optional<Rest> rest;
-  double stop_ms = 0;  // from SIGTERM to its end, with a stream open
+  double restart_to_registered_ms = 0;  // from a new kubelet's socket to the Register call
+  double stop_ms = 0;                   // from SIGTERM to its end, with a stream open
 
   bool operator==(const Side&) const = default;
 };

@@ -6,10 +6,10 @@
 
 #include <cstring>
 
-#include "base/errno_error.h"
-#include "base/files.h"
-#include "base/patient_caller.h"
 #include "base/text.h"
+#include "os/errno_error.h"
+#include "os/files.h"
+#include "os/patient_caller.h"
 
 namespace tranche::bench {
 namespace {

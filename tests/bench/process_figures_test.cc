@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/patient_caller.h"
+#include "os/patient_caller.h"
 
 namespace tranche::bench {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "standin/agent_process.h"
+#include "testbed/process/agent_process.h"
 
 namespace tranche::bench {
 namespace {
@@ -59,7 +59,7 @@ TEST(BenchProgram, MeasuresEveryFigureOfEveryNodeOnBothSides) {
   EXPECT_THAT(kinds, IsSupersetOf({"start to registered", "registered to first list",
                                    "Allocate p50", "Allocate p99", "GetPreferredAllocation p50",
                                    "GetPreferredAllocation p99", "memory, listed", "CPU at rest",
-                                   "SIGTERM to end"}));
+                                   "kubelet restart to registered", "SIGTERM to end"}));
   EXPECT_EQ(json["aims"].size(), 6U);
 }
 

@@ -46,6 +46,8 @@ std::vector<Kind> kinds() {
       {"memory, of that not files", "MiB",
        [](const Side& side) { return mib(side.worked.anonymous_kib); }},
       {"memory, highest ever", "MiB", [](const Side& side) { return mib(side.worked.peak_kib); }},
+      {"kubelet restart to registered", "ms",
+       [](const Side& side) { return side.restart_to_registered_ms; }},
       {"SIGTERM to end", "ms", [](const Side& side) { return side.stop_ms; }},
   };
 }

@@ -8,11 +8,12 @@
 #include <cstdlib>
 #include <string>
 
-#include "config/testing/round_trip.h"
+#include "programs/settings/testing/round_trip.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string input(data, data + size);
-  const auto problem = tranche::testing::round_trip_problem(tranche::testing::split_input(input));
+  const auto problem = tranche::programs::testing::round_trip_problem(
+      tranche::programs::testing::split_input(input));
   if (problem) {
     std::fprintf(stderr, "%s\n", problem->c_str());
     std::abort();

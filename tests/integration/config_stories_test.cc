@@ -3,11 +3,14 @@
 // Configuration at start and while the agent runs.
 #include <signal.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "integration/node_story.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using standin::EventKind;
@@ -27,6 +30,12 @@ class ConfigStory : public NodeStory {
   void begin_with(const std::string& config, const std::string& world = "t4-quad") {
     write("config.yaml", config);
     begin(world, {"--config-file=" + path("config.yaml")});
+  }
+
+  std::size_t count_lines(const std::string& text) {
+    const auto lines = agent_->lines();
+    return static_cast<std::size_t>(std::ranges::count_if(
+        lines, [&](const auto& line) { return line.text.find(text) != std::string::npos; }));
   }
 };
 
@@ -144,12 +153,94 @@ TEST_F(ConfigStory, AConfigMapThatSwapsItsLinkIsNoticed) {
   expect_allocatable(kGpu, 12);
 }
 
+// The first half is a good configuration too: one that shares nothing.
+TEST_F(ConfigStory, AFileIsNotTakenWhileItsWriterHasItOpen) {
+  write("config.yaml", replicas(2));
+  begin("t4-quad", {"--config-file=" + path("config.yaml"), "--v=4"});
+  expect_allocatable(kGpu, 8);
+  const std::string whole = replicas(3);
+  const std::size_t half = std::string("version: v1\n").size();
+  std::ofstream writer(path("config.yaml"));
+  writer << whole.substr(0, half) << std::flush;
+  expect_log("configuration file is being changed");
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 8);
+  writer << whole.substr(half);
+  writer.close();
+  expect_allocatable(kGpu, 12);
+  EXPECT_EQ(count_lines("configuration reloaded"), 1U);
+  EXPECT_EQ(count_lines("configuration refused"), 0U);
+}
+
+TEST_F(ConfigStory, AFileWithoutSettingsIsRefusedAtReload) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  for (const char* content : {"", "\n\n", "# nothing\n", "---\n"}) {
+    const std::size_t mark = log_mark();
+    write("config.yaml", content);
+    expect_log_after(mark, "configuration refused.*config.yaml: the file has no settings in it");
+    write("config.yaml", replicas(2));
+    expect_log_after(mark, "the new configuration changes no setting");
+  }
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 8);
+  EXPECT_EQ(count_events(EventKind::kRegister), 1U);
+}
+
+// As NVIDIA's config-manager does it with the strategy "empty".
+TEST_F(ConfigStory, ALinkToDevNullIsAConfigurationWithNothingButDefaults) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  std::filesystem::remove(path("config.yaml"));
+  std::filesystem::create_symlink("/dev/null", path("config.yaml"));
+  ASSERT_TRUE(agent_->signal(SIGHUP));
+  expect_allocatable(kGpu, 4);
+}
+
+TEST_F(ConfigStory, AnEmptyFileAtStartIsAConfigurationWithNothingButDefaults) {
+  begin_with("");
+  expect_allocatable(kGpu, 4);
+}
+
+TEST_F(ConfigStory, EachWayToChangeAFileIsNoticed) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  write("next", replicas(3));
+  ASSERT_EQ(std::system(("cp " + path("next") + " " + path("config.yaml")).c_str()), 0);
+  expect_allocatable(kGpu, 12);
+  write("next", replicas(4));
+  std::filesystem::rename(path("next"), path("config.yaml"));
+  expect_allocatable(kGpu, 16);
+  write("next", replicas(5));
+  // Three writers, one after the other.
+  const std::string to = " >> " + path("config.yaml");
+  const std::string pieces = ": > " + path("config.yaml") + "; head -c 20 " + path("next") + to +
+                             "; tail -c +21 " + path("next") + to;
+  ASSERT_EQ(std::system(pieces.c_str()), 0);
+  expect_allocatable(kGpu, 20);
+  const std::size_t mark = log_mark();
+  std::filesystem::remove(path("config.yaml"));
+  expect_log_after(mark, "configuration refused.*No such file");
+  EXPECT_EQ(kubelet_->node().allocatable(kGpu), 20);
+  write("config.yaml", replicas(6));
+  expect_allocatable(kGpu, 24);
+  EXPECT_EQ(count_events(EventKind::kRegister), 1U);
+}
+
+TEST_F(ConfigStory, AReloadSaysWhatItChanged) {
+  begin_with(replicas(2));
+  expect_allocatable(kGpu, 8);
+  write("config.yaml", replicas(5) + "tranche: {healthCheckInterval: 2s}\n");
+  expect_log(
+      R"(setting changed.*sharing.timeSlicing.resources\[nvidia.com/gpu\].replicas: 2 -> 5)");
+  // The flag is there, and wins.
+  EXPECT_EQ(count_lines("healthCheckInterval"), 0U) << agent_->output();
+}
+
 TEST_F(ConfigStory, ASighupReadsTheFileAgain) {
   begin_with(replicas(2));
   expect_allocatable(kGpu, 8);
   const std::size_t mark = log_mark();
   ASSERT_TRUE(agent_->signal(SIGHUP));
-  expect_log_after(mark, "configuration taken up");
+  expect_log_after(mark, "configuration reloaded");
   EXPECT_EQ(count_events(EventKind::kRegister), 1U);
 }
 
@@ -206,4 +297,4 @@ TEST_F(ConfigStory, MigSingleServesTheLayoutOfTheMostAndNotNothing) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -2,16 +2,18 @@
 //
 // What happens to GPUs and driver, and what the kubelet sees of it.
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "integration/node_story.h"
-#include "nvml/abi.h"
-#include "sim/worlds/builtin.h"
+#include "node/driver/nvml/abi.h"
+#include "os/files.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::HasSubstr;
@@ -237,6 +239,26 @@ TEST_F(DriverStory, AStateFolderThatCannotBeMadeIsSaidAndCostsNoGpu) {
   expect_log("faults cannot be written down");
 }
 
+TEST_F(DriverStory, AStateFolderThatOthersCouldWriteIsTakenFromThemAndThatIsLogged) {
+  ASSERT_TRUE(make_directories(path("state")));
+  ASSERT_EQ(::chmod(path("state").c_str(), 0777), 0);
+  begin("t4-single");
+  expect_log("others could write the state folder; .* was=0777 mode=0755");
+  expect_allocatable(kGpu, 1);
+}
+
+// What lies in it is believed, and commands come through it.
+TEST_F(DriverStory, AStateFolderThatIsEverybodysIsNotUsed) {
+  ASSERT_TRUE(make_directories(path("tmp")));
+  ASSERT_EQ(::chmod(path("tmp").c_str(), 01777), 0);
+  begin("t4-single", {"--state-dir=" + path("tmp")});
+  const auto end = agent_->wait_for_end(kPatience);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->exit_code, 1);
+  EXPECT_THAT(agent_->output(), HasSubstr("the state folder is not ours alone"));
+  EXPECT_THAT(agent_->output(), HasSubstr("is everybody's; give a folder in it"));
+}
+
 TEST_F(DriverStory, TheH200ThatWasCapturedIsServed) {
   begin("captured-h200");
   expect_allocatable(kGpu, 1);
@@ -268,7 +290,7 @@ TEST_F(DriverStory, ReleasingSingleGpusKeepsTheOthersOffered) {
   expect_allocatable(kGpu, 7);
   const auto wrong = command({"release", "99"});
   EXPECT_EQ(wrong.exit_code, 1);
-  EXPECT_THAT(wrong.error, HasSubstr("there is no GPU '99'"));
+  EXPECT_THAT(wrong.error, testing::AllOf(HasSubstr(": node "), HasSubstr("there is no GPU '99'")));
 }
 
 TEST_F(DriverStory, TheAgentLetsGoOfTheDriverOnASignal) {
@@ -290,7 +312,7 @@ TEST_F(DriverStory, AReleaseHasNoFileOfTheDriverOpen) {
   EXPECT_THAT(maps(), HasSubstr("libnvidia-ml.so"));
   ASSERT_TRUE(agent_->signal(SIGUSR1));
   expect_allocatable(kGpu, 0);
-  expect_log("driver let go of on request");
+  expect_log("driver closed by release");
   EXPECT_THAT(maps(), testing::Not(HasSubstr("libnvidia-ml.so")));
 }
 
@@ -314,7 +336,8 @@ TEST_F(DriverStory, ALibraryThatIsAwayForAWhileIsNoReasonToBelieveInNodes) {
   std::filesystem::rename(library, library + ".away");
   EXPECT_EQ(command({"release"}).exit_code, 0);
   expect_allocatable(kGpu, 0);
-  EXPECT_EQ(command({"resume"}).exit_code, 0);
+  // The release is over, and the command says that the driver is not there.
+  EXPECT_EQ(command({"resume"}).exit_code, 1);
   expect_log("driver cannot be read.*libnvidia-ml");
   EXPECT_EQ(kubelet_->node().allocatable(kGpu), 0);
   std::filesystem::rename(library + ".away", library);
@@ -339,4 +362,4 @@ TEST_F(DriverStory, ADriverOfTheR470BranchIsServed) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

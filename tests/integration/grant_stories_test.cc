@@ -7,12 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
 #include "grpcpp/grpcpp.h"
 #include "integration/node_story.h"
+#include "os/files.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::Contains;
@@ -33,6 +34,38 @@ class GrantStory : public NodeStory {
   nlohmann::json cdi_spec(const std::string& name = "gpu") const {
     const auto text = read_file(path("cdi/k8s.device-plugin.nvidia.com-" + name + ".json"));
     return text ? nlohmann::json::parse(*text) : nlohmann::json();
+  }
+
+  // A driver that can limit memory, by CDI alone; with config.yaml, where it was written.
+  void begin_with_driver_limits(std::vector<std::string> flags) {
+    if (::geteuid() != 0) GTEST_SKIP() << "device nodes can be made by root only";
+    auto world = sim::builtin_world("t4-single");
+    ASSERT_TRUE(world) << world.error().message;
+    world->driver.version = world->driver.module_version = "615.10.01";
+    const auto made = sim::SimulatedNode::create(path("root"), *world);
+    ASSERT_TRUE(made) << made.error().message;
+    node_ = *made;
+    start_kubelet();
+    flags.emplace_back("--device-list-strategy=cdi-cri");
+    if (path_exists(path("config.yaml"))) flags.push_back("--config-file=" + path("config.yaml"));
+    start_agent(std::move(flags));
+  }
+
+  // The names of the hooks for every container.
+  std::vector<std::string> hooks() const {
+    std::vector<std::string> names;
+    const nlohmann::json spec = cdi_spec();
+    for (const auto& hook : spec.at("containerEdits").at("hooks")) {
+      names.push_back(hook.at("args").at(2));
+    }
+    return names;
+  }
+
+  // How often the first device has the hook that has the driver limit memory.
+  std::size_t limit_hooks() const {
+    const nlohmann::json edits = cdi_spec().at("devices").at(0).at("containerEdits");
+    const std::string text = edits.dump();
+    return text.find("apply-cuda-memory-limits") == std::string::npos ? 0U : 1U;
   }
 
   // Calls Allocate as no kubelet would.
@@ -77,6 +110,58 @@ TEST_F(GrantStory, CdiNamesResolveInTheSpecificationOnDisk) {
   EXPECT_THAT(names, testing::IsSupersetOf(response.cdi_devices));
   EXPECT_THAT(names, Contains("k8s.device-plugin.nvidia.com/gpu=all"));
   EXPECT_THAT(response.envs, IsEmpty());
+}
+
+TEST_F(GrantStory, CdiSpecificationsHaveNoHookThatTheToolkitMayLack) {
+  begin_with_cdi("t4-single", {"--device-list-strategy=cdi-cri"});
+  if (!node_) return;
+  expect_allocatable(kGpu, 1);
+  EXPECT_THAT(hooks(), testing::UnorderedElementsAre("create-symlinks", "create-symlinks",
+                                                     "update-ldcache"));
+  expect_log("NVIDIA's container toolkit on this node version=\"not known: there is no /usr/bin/");
+  EXPECT_THAT(command({"devices"}).output, HasSubstr("CDI specifications have: not known"));
+}
+
+TEST_F(GrantStory, CdiSpecificationsHaveTheHooksOfTheToolkitThatIsThere) {
+  begin_with_cdi("t4-single", {"--device-list-strategy=cdi-cri", "--cdi-toolkit-version=1.17.8"});
+  if (!node_) return;
+  expect_allocatable(kGpu, 1);
+  EXPECT_THAT(hooks(), testing::UnorderedElementsAre("create-symlinks", "create-symlinks",
+                                                     "update-ldcache", "enable-cuda-compat"));
+  expect_log("NVIDIA's container toolkit on this node version=1.17.8");
+}
+
+TEST_F(GrantStory, TheHookForMemoryLimitsIsThereWhereTheDriverHoldsShares) {
+  const std::string row =
+      "version: v1\ntranche: {policies: [{resource: example.com/memory, share: memory";
+  write("config.yaml", row + "}]}\n");
+  begin_with_driver_limits({"--cdi-toolkit-version=1.20.1"});
+  if (!node_) return;
+  expect_log("shares are offered resource=example.com/memory.*enforcement=driver");
+  EXPECT_EQ(limit_hooks(), 1U);
+  // A container that was given a limit may be started again.
+  write("config.yaml", row + ", enforcement: none}]}\n");
+  expect_log("shares are offered resource=example.com/memory.*enforcement=none");
+  EXPECT_EQ(limit_hooks(), 1U);
+}
+
+TEST_F(GrantStory, TheHookForMemoryLimitsIsNotThereForNothing) {
+  begin_with_driver_limits({"--cdi-toolkit-version=1.20.1"});
+  if (!node_) return;
+  expect_allocatable(kGpu, 1);
+  EXPECT_EQ(limit_hooks(), 0U);
+}
+
+TEST_F(GrantStory, TheDriverHoldsNothingWhereTheToolkitLacksTheHook) {
+  write("config.yaml",
+        "version: v1\ntranche: {policies: [{resource: example.com/memory, share: memory, "
+        "enforcement: driver}]}\n");
+  begin_with_driver_limits({"--cdi-toolkit-version=1.19.0"});
+  if (!node_) return;
+  expect_log(
+      "example.com/memory has no usable share.*toolkit is 1.19.0 here, and "
+      "apply-cuda-memory-limits, which sets the limit, came with 1.20.1");
+  EXPECT_EQ(limit_hooks(), 0U);
 }
 
 TEST_F(GrantStory, CdiAnnotationsCarryTheNames) {
@@ -196,4 +281,4 @@ TEST_F(GrantStory, ImexThatIsRequiredAndMissingMakesDevicesUnhealthy) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

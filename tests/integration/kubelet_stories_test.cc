@@ -2,15 +2,16 @@
 //
 // What happens to the kubelet, and to our place with it.
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 
-#include "base/files.h"
 #include "deviceplugin_v1beta1.grpc.pb.h"
 #include "integration/node_story.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using standin::EventKind;
@@ -56,6 +57,7 @@ TEST_F(KubeletStory, AKubeletOf137IsRegisteredWithAgainToo) {
 TEST_F(KubeletStory, AKubeletThatComesLateIsWaitedFor) {
   make_node("hgx-h200");
   start_agent();
+  expect_log("no kubelet at .*/kubelet.sock; waiting for it");
   expect_log("driver opened");
   start_kubelet();
   expect_allocatable(kGpu, 8);
@@ -146,6 +148,50 @@ TEST_F(KubeletStory, AResourceThatComesBackIsRegisteredWhenTheKubeletHasSeenItGo
   EXPECT_NE(our_sockets(), sockets) << "1.37 refuses a path that it knows";
   stop_agent();
   expect_allocatable(kGpu, 0);
+}
+
+constexpr const char* kWhole = "example.com/whole";
+
+std::string offering(const std::string& resource) {
+  return "version: v1\ntranche: {policies: [{resource: " + resource + ", share: whole}]}\n";
+}
+
+// Without an empty list its capacity would stay at the node for five minutes.
+TEST_F(KubeletStory, AResourceThatIsRemovedWhileAllOfItIsUnhealthyLeavesNoCapacity) {
+  write("config.yaml", offering(kWhole));
+  begin("t4-single", {"--config-file=" + path("config.yaml")});
+  expect_allocatable(kWhole, 1);
+  happens(sim::raise_xid(0, {.number = 140}));
+  expect_allocatable(kWhole, 0);
+  write("config.yaml", offering(kGpu));
+  expect_capacity(kGpu, 1);
+  expect_capacity(kWhole, 0);
+}
+
+TEST_F(KubeletStory, AResourceThatTheKubeletIsSlowToSeeGoDelaysNoHealthChangeOfAnother) {
+  write("config.yaml", offering(kWhole));
+  begin("t4-quad", {"--config-file=" + path("config.yaml")});
+  expect_allocatable(kWhole, 4);
+  kubelet_->hold_stream_ends();
+  write("config.yaml", offering(kGpu));
+  expect_allocatable(kGpu, 4);
+  ASSERT_TRUE(kubelet_->transcript().wait_for(EventKind::kListAndWatchEnded, 1, kPatience));
+  happens(sim::raise_xid(2, {.number = 140}));
+  expect_allocatable(kGpu, 3);
+  // By now the kubelet still has the connection of the old name.
+  EXPECT_EQ(count_events(EventKind::kDisconnected), 0U);
+  EXPECT_THAT(agent_->output(), testing::Not(HasSubstr("holds on to a connection")));
+  kubelet_->release_stream_ends();
+  EXPECT_TRUE(kubelet_->transcript().wait_for(EventKind::kDisconnected, 1, kPatience));
+}
+
+// The kubelet runs as root, and nobody else has any business there.
+TEST_F(KubeletStory, OurSocketsAreForRootAlone) {
+  begin("t4-single");
+  expect_allocatable(kGpu, 1);
+  struct stat status{};
+  ASSERT_EQ(::stat(agent_socket().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 
 TEST_F(KubeletStory, AStreamThatIsOpenedBeforeTheAnswerIsNoSurprise) {
@@ -312,4 +358,4 @@ TEST_F(KubeletStory, TheLargestListThatFitsIsTaken) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

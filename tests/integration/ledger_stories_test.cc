@@ -11,14 +11,15 @@
 #include <memory>
 #include <mutex>
 
-#include "base/latest.h"
-#include "base/testing/temp_dir.h"
-#include "kubelet/ledger_keeper.h"
-#include "standin/checkpoint.h"
-#include "standin/kubelet.h"
-#include "standin/scripted_plugin.h"
+#include "node/holders/ledger_keeper.h"
+#include "node/kubelet/pod_resources_client.h"
+#include "os/latest.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/kubelet/checkpoint.h"
+#include "testbed/kubelet/kubelet.h"
+#include "testbed/kubelet/scripted_plugin.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using standin::Pod;
@@ -45,9 +46,14 @@ class LedgerStory : public testing::Test {
     plug_in();
     keeper_ = std::make_unique<LedgerKeeper>(
         options_,
-        LedgerKeeper::Hooks{.publish = [this](const LedgerReading& r) { take(r); },
-                            .wants_confirmation = [this] { return !to_confirm(records()).empty(); },
-                            .nudge = [this] { nudge(); }},
+        LedgerKeeper::Hooks{
+            .list =
+                [this](const std::stop_token& stop) {
+                  return PodResourcesClient(options_.pod_resources_socket).list({}, stop);
+                },
+            .publish = [this](const LedgerReading& r) { take(r); },
+            .wants_confirmation = [this] { return !to_confirm(records()).empty(); },
+            .nudge = [this] { nudge(); }},
         gate_, log_);
     keeper_->start();
     await_list();
@@ -196,8 +202,8 @@ TEST_F(LedgerStory, AnInitContainerThatNobodyListsIsNotAskedAboutAgainAndAgain) 
   ASSERT_TRUE(kubelet_->admit(pod_with_init("one", 2, 0)).admitted);
   const std::vector<Holder> init{{"", "", "uid-one", "prepare"}};
   expect_held(init);
-  // By the write of its admission, or by one that was asked for.
-  ASSERT_TRUE(await([&] { return to_confirm(records()).empty(); }));
+  // Once, after the first List that could have it.
+  ASSERT_TRUE(await([&] { return nudges_ > 0 && to_confirm(records()).empty(); }));
   const int nudges = nudges_;
   for (int round = 0; round < 3; ++round) await_list();
   EXPECT_THAT(to_confirm(records()), IsEmpty());
@@ -213,6 +219,22 @@ TEST_F(LedgerStory, APodThatEndsIsALeftoverUntilTheKubeletIsNudged) {
   kubelet_->remove(pod("one"));
   expect_held({holder("two")});
   EXPECT_GE(nudges_, 1);
+}
+
+// It would be withheld from other names of its GPU for as long as a confirmation lasts.
+TEST_F(LedgerStory, APodThatEndsBeforeAnyListHasItIsALeftoverAsWell) {
+  begin();
+  {
+    const CallGate::Call call(gate_);  // no List
+    ASSERT_TRUE(kubelet_->admit(pod("one")).admitted);
+    ASSERT_TRUE(
+        await([&] { return holders_now() == std::vector<Holder>{{"", "", "uid-one", "main"}}; }));
+    ASSERT_THAT(to_confirm(records()), IsEmpty()) << "confirmed by the write of its admission";
+    kubelet_->remove(pod("one"));
+  }
+  await_list();
+  EXPECT_TRUE(await([&] { return nudges_ > 0; }));
+  expect_held({});
 }
 
 TEST_F(LedgerStory, APodWithAnInitContainerLeavesNothingBehind) {
@@ -265,9 +287,14 @@ TEST_F(LedgerStory, ANewKeeperFindsEverythingAgain) {
   records_.publish({});
   keeper_ = std::make_unique<LedgerKeeper>(
       options_,
-      LedgerKeeper::Hooks{.publish = [this](const LedgerReading& r) { take(r); },
-                          .wants_confirmation = [] { return false; },
-                          .nudge = [] {}},
+      LedgerKeeper::Hooks{
+          .list =
+              [this](const std::stop_token& stop) {
+                return PodResourcesClient(options_.pod_resources_socket).list({}, stop);
+              },
+          .publish = [this](const LedgerReading& r) { take(r); },
+          .wants_confirmation = [] { return false; },
+          .nudge = [] {}},
       gate_, log_);
   keeper_->start();
   expect_held({holder("one", "main"), holder("one", "prepare")});
@@ -311,4 +338,4 @@ TEST_F(LedgerStory, AListIsAskedForInTheEndThoughItIsNotQuiet) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -3,12 +3,12 @@
 // Nested clusters through the real binary, one half at a time.
 #include <fstream>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "formats/nested_grant_json.h"
 #include "integration/node_story.h"
-#include "nested/nested_grant.h"
+#include "os/files.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::ElementsAre;
@@ -46,13 +46,33 @@ TEST_F(NestedStory, AHostWritesDownWhatItGrantsAndKeepsItCurrent) {
   const std::string lost = split(allocated, ',').at(0);
   happens(sim::fall_off(GpuUuid(lost)));
   expect_log("node pod told of its GPUs' health");
-  const auto told = document(mounted_at(response, "/gpu-grants/nvidia.com_gpu") + "/grant.json");
-  ASSERT_EQ(told.devices.size(), 2U);
-  EXPECT_EQ(told.devices[0].uuid, lost);
-  EXPECT_FALSE(told.devices[0].health.ok());
-  EXPECT_TRUE(told.devices[1].health.ok());
+  const auto handed = document(mounted_at(response, "/gpu-grants/nvidia.com_gpu") + "/grant.json");
+  ASSERT_EQ(handed.devices.size(), 2U);
+  EXPECT_EQ(handed.devices[0].uuid, lost);
+  EXPECT_FALSE(handed.devices[0].health.ok());
+  EXPECT_TRUE(handed.devices[1].health.ok());
   EXPECT_EQ(*read_file(env), split(allocated, ',').at(1) + "\n");
   EXPECT_THAT(command({"devices"}).output, HasSubstr("HANDED OFF"));
+}
+
+TEST_F(NestedStory, ANodePodMayWriteNothingThatItIsHandedOff) {
+  begin("t4-single", {"--profile=nested-host"});
+  expect_allocatable(kGpu, 1);
+  const auto response = granted("node", {{kGpu, 1}});
+  ASSERT_EQ(response.mounts.size(), 2U);
+  for (const standin::Mount& mount : response.mounts) {
+    EXPECT_TRUE(mount.read_only) << mount.container_path;
+  }
+}
+
+TEST_F(NestedStory, ANodePodThatWritesItsOwnGpuEnvGetsNone) {
+  begin("t4-single", {"--profile=nested-host", "--nested-gpu-env=pod"});
+  expect_allocatable(kGpu, 1);
+  const auto response = granted("node", {{kGpu, 1}});
+  EXPECT_EQ(mounted_at(response, "/gpu.env"), "");
+  EXPECT_EQ(response.envs.at("NVIDIA_ALLOCATED_DEVICES"), uuid(0));
+  const auto handed = document(mounted_at(response, "/gpu-grants/nvidia.com_gpu") + "/grant.json");
+  EXPECT_EQ(handed.devices.at(0).uuid, uuid(0));
 }
 
 TEST_F(NestedStory, AHostRefusesWhatItCannotWriteDown) {
@@ -84,4 +104,4 @@ TEST_F(NestedStory, AGuestOffersWhatItWasGrantedAndFollowsIt) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -9,10 +9,10 @@
 #include <fstream>
 #include <utility>
 
-#include "base/files.h"
-#include "sim/worlds/builtin.h"
+#include "os/files.h"
+#include "testbed/worlds/builtin.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 NodeStory::NodeStory() { std::filesystem::create_directories(dir_.path("dp")); }
 
@@ -153,4 +153,4 @@ void NodeStory::write(const std::string& name, const std::string& content) {
   std::ofstream(dir_.path(name)) << content;
 }
 
-}  // namespace tranche
+}  // namespace tranche::tests

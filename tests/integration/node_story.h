@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "base/testing/temp_dir.h"
-#include "sim/node/simulated_node.h"
-#include "standin/agent_process.h"
-#include "standin/kubelet.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/kubelet/kubelet.h"
+#include "testbed/node/simulated_node.h"
+#include "testbed/process/agent_process.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 // Long enough for a loaded machine under a sanitizer; no story waits it out
 // unless it fails.
@@ -84,4 +84,4 @@ class NodeStory : public testing::Test {
   std::unique_ptr<standin::AgentProcess> agent_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -6,7 +6,7 @@
 
 #include "integration/node_story.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::AllOf;
@@ -119,7 +119,9 @@ TEST_F(NumberStory, AnotherCardInASlotTakesItsNumber) {
   expect_log("excludeDevices: index 3 is PCI address .*, where no GPU is now");
   other.uuid = GpuUuid("GPU-00000000-1111-2222-3333-444444444444");
   happens(sim::plug(other));
-  expect_log("another gpu is in the slot; it takes the slot's number index=3");
+  expect_log(
+      "another gpu is in the slot; it takes the slot's number, and the old gpu is no longer "
+      "listed index=3");
   expect_log("device is not offered: " + other.uuid.text + ": excluded by the configuration");
   EXPECT_EQ(kubelet_->node().capacity(kGpu), 1);
 }
@@ -155,14 +157,15 @@ TEST_F(NumberStory, NumbersAreShownAndForgottenOnCommand) {
   reopen();
   expect_allocatable(kGpu, 1);
   EXPECT_THAT(command({"numbers"}).output,
-              AllOf(ContainsRegex("NUMBER +PCI +UUID LAST SEEN +MODEL +THERE +DRIVER INDEX"),
+              AllOf(ContainsRegex("NUMBER +PCI +UUID LAST SEEN +MODEL +PRESENT +DRIVER INDEX"),
                     ContainsRegex("1 +[0-9a-f:.]+ +" + uuids_[1] + " +Tesla T4 +no +-"),
                     ContainsRegex("2 +[0-9a-f:.]+ +" + uuids_[2] + " +Tesla T4 +yes +1")));
   const auto json = nlohmann::json::parse(command({"numbers", "-o", "json"}).output);
   EXPECT_EQ(json.at("numbers").at(3).at("driverIndex"), 2);
   const auto refused = command({"numbers", "forget", "9"});
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.error, HasSubstr("'9' is not bound; known numbers: 0, 1, 2, 3"));
+  EXPECT_THAT(refused.error, AllOf(HasSubstr(": node "),
+                                   HasSubstr("'9' is not bound; known numbers: 0, 1, 2, 3")));
   const auto mark = log_mark();
   const auto shifted = command({"numbers", "forget", "all"});
   EXPECT_EQ(shifted.exit_code, 1);
@@ -183,4 +186,4 @@ TEST_F(NumberStory, NumbersAreForgottenInTheFileWhereNoAgentRuns) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

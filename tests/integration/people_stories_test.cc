@@ -5,7 +5,7 @@
 
 #include "integration/node_story.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using testing::ContainsRegex;
@@ -26,7 +26,7 @@ TEST_F(PeopleStory, DevicesShowsWhatARunningAgentKnows) {
   EXPECT_THAT(shown.output,
               ContainsRegex("0 +GPU-.* +NVIDIA H200 +140.4 GiB +0000:1b:00.0 +0 +healthy"));
   EXPECT_THAT(shown.output, HasSubstr("UNHEALTHY: XID 79: the GPU fell off the bus"));
-  EXPECT_THAT(shown.output, ContainsRegex("nvidia.com/gpu +8 +8 +7 +registered"));
+  EXPECT_THAT(shown.output, ContainsRegex("nvidia.com/gpu +8 +8 +7 +7 +registered"));
 }
 
 TEST_F(PeopleStory, DevicesLooksForItselfWhereNoAgentRuns) {
@@ -35,7 +35,7 @@ TEST_F(PeopleStory, DevicesLooksForItselfWhereNoAgentRuns) {
   EXPECT_EQ(shown.exit_code, 0) << shown.error;
   EXPECT_THAT(shown.output, HasSubstr("not running here"));
   EXPECT_THAT(shown.output, HasSubstr("MIG 3g.20gb"));
-  EXPECT_THAT(shown.output, ContainsRegex("nvidia.com/mig-1g.5gb +9 +9 +9"));
+  EXPECT_THAT(shown.output, ContainsRegex("nvidia.com/mig-1g.5gb +9 +9 +9 +9"));
   EXPECT_THAT(shown.output, HasSubstr("NOT OFFERED"));
 }
 
@@ -84,13 +84,32 @@ TEST_F(PeopleStory, ATypoIsAnsweredWithWhatWasMeant) {
   const auto flag = command({"--mig-stategy=mixed"});
   EXPECT_EQ(flag.exit_code, 1);
   EXPECT_THAT(flag.error, HasSubstr("mig-strategy"));
-  EXPECT_THAT(command({"devices", "-o", "xml"}).error, HasSubstr("'table' or 'json'"));
+  EXPECT_THAT(command({"devices", "-o", "xml"}).error, HasSubstr("'table', 'json' or 'pods'"));
+  EXPECT_THAT(command({"numbers", "-o", "pods"}).error, HasSubstr("'table' or 'json'"));
+}
+
+TEST_F(PeopleStory, AGpuInTheWrongPlaceIsAnsweredWithTheRightOne) {
+  EXPECT_THAT(command({"release", "--gpu", "3"}).error,
+              HasSubstr("release takes GPUs without a flag: `release 3`"));
+  EXPECT_THAT(command({"resume", "0"}).error,
+              HasSubstr("resume takes no GPU: it ends the whole release"));
+  EXPECT_THAT(command({"devices", "gpu", "3"}).error,
+              HasSubstr("to see one GPU: `devices --gpu 3`"));
+}
+
+TEST_F(PeopleStory, ACommandsHelpIsItsOwn) {
+  const auto help = command({"release", "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.output, testing::AllOf(HasSubstr("release [GPU...] [flags]"),
+                                          HasSubstr("--help' has every flag"),
+                                          testing::Not(HasSubstr("--mig-strategy"))));
 }
 
 TEST_F(PeopleStory, ReleaseSaysWhereNoAgentRuns) {
   const auto released = command({"release"});
   EXPECT_EQ(released.exit_code, 1);
-  EXPECT_THAT(released.error, HasSubstr("no agent runs here"));
+  EXPECT_THAT(released.error,
+              testing::AllOf(HasSubstr(": node "), HasSubstr("no agent runs here")));
 }
 
 TEST_F(PeopleStory, LogsAreJsonWhereThatIsAskedFor) {
@@ -102,4 +121,4 @@ TEST_F(PeopleStory, LogsAreJsonWhereThatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

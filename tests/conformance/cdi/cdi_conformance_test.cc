@@ -4,25 +4,28 @@
 // simulated node: equal thing by thing, but for differences that are explained.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
+#include "base/path.h"
 #include "base/text.h"
-#include "grant/cdi_names.h"
-#include "handoff/cdi_json.h"
-#include "handoff/cdi_plan.h"
-#include "handoff/cdi_writer.h"
-#include "handoff/testing/ld_cache_bytes.h"
-#include "sim/worlds/builtin.h"
+#include "core/cdi/cdi_plan.h"
+#include "core/grant/cdi_names.h"
+#include "formats/cdi_json.h"
+#include "formats/testing/ld_cache_bytes.h"
+#include "node/cdi/cdi_writer.h"
+#include "node/cdi/toolkit_reader.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/worlds/builtin.h"
 #include "tests/conformance/cdi/compared_node.h"
 #include "tests/conformance/cdi/explained.h"
 #include "tests/conformance/cdi/nvidia_ctk.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using ::testing::Contains;
@@ -41,6 +44,12 @@ sim::World world_named(const std::string& name) {
 std::string failure_of(const ComparedNode& node, const Names& flags) {
   const Result<std::string> theirs = nvidia_ctk_generate(node.root(), flags);
   return theirs ? "" : theirs.error().message;
+}
+
+void put_socket(const std::string& path) {
+  ASSERT_TRUE(make_directories(parent_of(path)));
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mknod(path.c_str(), S_IFSOCK | 0666, 0), 0);
 }
 
 class CdiConformance : public testing::Test {
@@ -94,8 +103,7 @@ TEST_F(CdiConformance, DisabledHooks) {
 
 TEST_F(CdiConformance, FeatureFlags) {
   const ComparedNode node(world_named("l40s"));
-  std::filesystem::create_directories(node.path("/run/nvidia-persistenced"));
-  ASSERT_TRUE(write_atomically(node.path("/run/nvidia-persistenced/socket"), ""));
+  put_socket(node.path("/run/nvidia-persistenced/socket"));
   ASSERT_TRUE(write_atomically(node.path("/usr/lib/x86_64-linux-gnu/libOpenCL.so"), ""));
   node.compare_gpus();
   for (const char* flag : {"disable-ipc-discoverer", "enable-explicit-driver-libraries",
@@ -137,8 +145,8 @@ TEST_F(CdiConformance, FilesThatOnlySomeNodesHave) {
                        "/usr/bin/nvidia-xconfig",
                        "/lib/firmware/nvidia/" + version + "/ucodes_tu10x.bin",
                        "/etc/egl/egl_external_platform.d/20_nvidia_xcb.json",
-                       "/usr/share/vulkan/icd.d/nvidia_icd.x86_64.json",
-                       "/run/nvidia-fabricmanager/socket"};
+                       "/usr/share/vulkan/icd.d/nvidia_icd.x86_64.json"};
+  put_socket(node.path("/run/nvidia-fabricmanager/socket"));
   for (const std::string& file : files) {
     ASSERT_TRUE(make_directories(parent_of(node.path(file))));
     ASSERT_TRUE(write_atomically(node.path(file), "", 0755));
@@ -146,16 +154,25 @@ TEST_F(CdiConformance, FilesThatOnlySomeNodesHave) {
   node.compare_gpus();
 }
 
-TEST_F(CdiConformance, ExplainedAreFilesBehindLinksAndTheMpsFolder) {
+// A host's MPS folder is nobody's: neither hands it out.
+TEST_F(CdiConformance, ExplainedAreFilesBehindLinks) {
   const ComparedNode node(world_named("t4-single"));
   const std::string program = node.path("/usr/bin/nvidia-smi");
   std::filesystem::create_directories(node.path("/opt/nvidia"));
   std::filesystem::rename(program, node.path("/opt/nvidia/nvidia-smi"));
   std::filesystem::create_symlink("../../opt/nvidia/nvidia-smi", program);
   std::filesystem::create_directories(node.path("/tmp/nvidia-mps"));
-  const std::set<std::string> used = node.compare_gpus();
-  EXPECT_THAT(used, Contains("linked driver files"));
-  EXPECT_THAT(used, Contains("MPS folder"));
+  EXPECT_THAT(node.compare_gpus(), Contains("linked driver files"));
+}
+
+TEST_F(CdiConformance, ExplainedAreSocketsThatAreNone) {
+  const ComparedNode node(world_named("t4-single"));
+  const std::string socket = node.path("/run/nvidia-persistenced/socket");
+  put_socket(socket);
+  EXPECT_THAT(node.compare_gpus(), Not(Contains("sockets of daemons")));
+  std::filesystem::remove(socket);
+  ASSERT_TRUE(write_atomically(socket, ""));
+  EXPECT_THAT(node.compare_gpus(), Contains("sockets of daemons"));
 }
 
 TEST_F(CdiConformance, ExplainedAreWholeMigGpusAndLinksToGraphicsNodes) {
@@ -199,6 +216,12 @@ TEST_F(CdiConformance, RuntimesFindEveryDeviceThatWeSayTheyDo) {
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_THAT(*found, testing::UnorderedElementsAreArray(ours));
   }
+}
+
+TEST_F(CdiConformance, TheToolsVersionIsReadFromTheTool) {
+  const Result<std::string> tool = nvidia_ctk_path();
+  ASSERT_TRUE(tool) << tool.error().message;
+  EXPECT_EQ(to_string(ToolkitReader().look({.hook_path = *tool}, "/")), "1.20.1");
 }
 
 TEST_F(CdiConformance, ADriverInAFolderOfItsOwn) {
@@ -264,6 +287,7 @@ TEST(CdiDifferences, AreThoseOfTheDocument) {
   ASSERT_TRUE(document);
   std::set<std::string> documented;
   for (const std::string& line : split(*document, '\n')) {
+    if (line.starts_with("## ")) break;  // other tables follow
     const Names cells = split(line, '|');
     if (cells.size() < 4) continue;
     const std::string_view first = trim(cells[1]);
@@ -278,4 +302,4 @@ TEST(CdiDifferences, AreThoseOfTheDocument) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -6,14 +6,15 @@
 
 #include <algorithm>
 
-#include "handoff/cdi_json.h"
-#include "sim/node/simulated_node.h"
+#include "formats/cdi_json.h"
+#include "node/cdi/find_driver_files.h"
+#include "testbed/node/simulated_node.h"
 #include "tests/conformance/cdi/explained.h"
 #include "tests/conformance/cdi/nvidia_ctk.h"
 #include "tests/conformance/cdi/spec_entries.h"
 #include "tests/conformance/cdi/world_inventory.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 using ::testing::IsEmpty;
 
@@ -23,13 +24,16 @@ ComparedNode::ComparedNode(const sim::World& world) : inventory_(inventory_of(wo
 }
 
 DriverFiles ComparedNode::files() const {
-  return find_driver_files(inventory_, {.container_driver_root = root()}, root());
+  DriverFiles files = find_driver_files(inventory_, {.container_driver_root = root()}, root());
+  files.toolkit = {.version = ToolkitVersion{1, 20, 1}, .is_exact = true};  // what is compared with
+  return files;
 }
 
 // nvidia-ctk writes the paths it finds things at, so for us too the host's
 // roots are where we see them.
 CdiPlan ComparedNode::plan(CdiOptions options, const GrantOptions& grant) const {
   options.driver_root = options.container_driver_root = options.dev_root = root();
+  options.limits_memory = true;
   return cdi_plan(inventory_, files(), options, grant);
 }
 
@@ -67,4 +71,4 @@ std::set<std::string> ComparedNode::compare_with(const std::vector<std::string>&
   return comparison.used;
 }
 
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
-#include "gpu/inventory.h"
-#include "handoff/cdi_plan.h"
-#include "handoff/driver_files.h"
-#include "sim/world/world.h"
+#include "base/path.h"
+#include "core/cdi/cdi_plan.h"
+#include "core/cdi/driver_files.h"
+#include "core/gpu/inventory.h"
+#include "os/testing/temp_dir.h"
+#include "testbed/world/world.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 class ComparedNode {
  public:
@@ -42,4 +42,4 @@ class ComparedNode {
   Inventory inventory_;
 };
 
-}  // namespace tranche
+}  // namespace tranche::tests

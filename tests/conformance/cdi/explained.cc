@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -40,9 +40,9 @@ std::vector<Explained> explained_differences(const std::string& root, const Inve
                                              const DriverFiles& files) {
   return {
       whole_mig_gpus(inventory, files),
-      {.name = "MPS folder",
-       .only_theirs = {},
-       .only_ours = {"common: mount /tmp/nvidia-mps from *"}},
+      {.name = "sockets of daemons",
+       .only_theirs = {"common: mount /run/nvidia-persistenced/socket from *"},
+       .only_ours = {}},
       {.name = "links to graphics nodes",
        .only_theirs = {"device *: link *::" + root + "/dev/dri/by-path/*"},
        .only_ours = {"device *: link *::/dev/dri/by-path/*"}},
@@ -82,4 +82,4 @@ Comparison compare(const SpecEntries& theirs, const SpecEntries& ours,
   return comparison;
 }
 
-}  // namespace tranche
+}  // namespace tranche::tests

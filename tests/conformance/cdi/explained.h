@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "gpu/inventory.h"
-#include "handoff/driver_files.h"
+#include "core/cdi/driver_files.h"
+#include "core/gpu/inventory.h"
 #include "tests/conformance/cdi/spec_entries.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 // Differences by the names of their rows in the document.
 struct Explained {
@@ -37,4 +37,4 @@ struct Comparison {
 Comparison compare(const SpecEntries& theirs, const SpecEntries& ours,
                    const std::vector<Explained>& explained);
 
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -7,11 +7,11 @@
 #include <array>
 #include <cstdio>
 
-#include "base/files.h"
-#include "base/testing/temp_dir.h"
 #include "base/text.h"
+#include "os/files.h"
+#include "os/testing/temp_dir.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 struct Output {
@@ -64,10 +64,16 @@ std::string nvidia_ctk_missing() {
   return mounted.code == 0 ? "" : "no mount namespace: " + mounted.err;
 }
 
-Result<std::vector<std::string>> nvidia_ctk_list(const std::string& folder) {
+Result<std::string> nvidia_ctk_path() {
   const Output built = built_nvidia_ctk();
   if (built.code != 0) return Error{ErrorCode::kUnavailable, built.err};
-  const Output output = run({std::string(trim(built.out)), "cdi", "list", "--spec-dir", folder});
+  return std::string(trim(built.out));
+}
+
+Result<std::vector<std::string>> nvidia_ctk_list(const std::string& folder) {
+  const Result<std::string> tool = nvidia_ctk_path();
+  if (!tool) return tool.error();
+  const Output output = run({*tool, "cdi", "list", "--spec-dir", folder});
   if (output.code != 0) return Error{ErrorCode::kUnavailable, output.err};
   return split(trim(output.out), '\n');
 }
@@ -101,4 +107,4 @@ Result<std::string> nvidia_ctk_generate(const std::string& root,
   return std::move(output.out);
 }
 
-}  // namespace tranche
+}  // namespace tranche::tests

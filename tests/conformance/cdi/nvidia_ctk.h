@@ -8,11 +8,14 @@
 
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 // Why the tool cannot be run here (no Go, not root); empty when it can. Builds
 // it the first time, which takes a minute or two.
 std::string nvidia_ctk_missing();
+
+// Where the tool lies.
+Result<std::string> nvidia_ctk_path();
 
 // Every device that the CDI library, which runtimes read specifications with,
 // finds in this folder: what `nvidia-ctk cdi list` prints. A file it refuses
@@ -24,4 +27,4 @@ Result<std::vector<std::string>> nvidia_ctk_list(const std::string& folder);
 Result<std::string> nvidia_ctk_generate(const std::string& root,
                                         const std::vector<std::string>& flags);
 
-}  // namespace tranche
+}  // namespace tranche::tests

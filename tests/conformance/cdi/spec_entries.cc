@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 using Json = nlohmann::json;
@@ -90,4 +90,4 @@ Result<SpecEntries> spec_entries(const std::string& text) {
   return entries;
 }
 
-}  // namespace tranche
+}  // namespace tranche::tests

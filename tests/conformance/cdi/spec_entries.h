@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 using SpecEntries = std::set<std::string>;
 
@@ -20,4 +20,4 @@ using SpecEntries = std::set<std::string>;
 // same (a field left out, an order) gives the same lines.
 Result<SpecEntries> spec_entries(const std::string& text);
 
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tranche {
+namespace tranche::tests {
 namespace {
 
 MigDevice mig_device(const sim::Gpu& gpu, const sim::GpuInstance& instance,
@@ -46,4 +46,4 @@ Inventory inventory_of(const sim::World& world) {
   return inventory;
 }
 
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -4,11 +4,11 @@
 // comparison is of specifications, not of how the driver is asked.
 #pragma once
 
-#include "gpu/inventory.h"
-#include "sim/world/world.h"
+#include "core/gpu/inventory.h"
+#include "testbed/world/world.h"
 
-namespace tranche {
+namespace tranche::tests {
 
 Inventory inventory_of(const sim::World& world);
 
-}  // namespace tranche
+}  // namespace tranche::tests

@@ -16,10 +16,10 @@ from cluster.cluster import until
 from .gpus import DRIVER_ROOT
 from .story import AGENT, BUILD, REPOSITORY
 
-sys.path.append(str(REPOSITORY / "tests/recorder"))
+sys.path.append(str(REPOSITORY / "testbed/recorder"))
 import compare_transcripts  # noqa: E402
 
-RECORDER = BUILD / "tests/recorder/kubelet-recorder"
+RECORDER = BUILD / "testbed/recorder/kubelet-recorder"
 PATIENCE = 60
 
 

@@ -9,10 +9,10 @@ from .gpus import Gpus
 from .recorded_node import PATIENCE, RecordedNode
 from .story import BUILD, REPOSITORY, SIM
 
-sys.path.append(str(REPOSITORY / "tests/standin"))
+sys.path.append(str(REPOSITORY / "testbed/kubelet"))
 from standin_program import Standin  # noqa: E402
 
-STANDIN = BUILD / "tests/standin/kubelet-standin"
+STANDIN = BUILD / "testbed/kubelet/kubelet-standin"
 seeds = itertools.count(1)
 
 

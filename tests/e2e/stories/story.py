@@ -23,8 +23,8 @@ __all__ = ["AGENT", "BUILD", "GPU", "NODE", "PODS", "REPOSITORY", "SIM", "Story"
 NODE = f"/api/v1/nodes/{NODE_NAME}"
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ["TRANCHE_BUILD"]).resolve()
-AGENT = BUILD / "src/apps/tranche-device-plugin"
-SIM = BUILD / "sim/library/tranche-sim"
+AGENT = BUILD / "src/programs/device_plugin/tranche-device-plugin"
+SIM = BUILD / "testbed/driver/tranche-sim"
 LOGS = pathlib.Path(os.environ.get("TRANCHE_E2E_LOGS", BUILD / "e2e-logs"))
 
 

@@ -12,6 +12,7 @@ from cluster.layout import BUSYBOX_IMAGE
 from .configurations import time_slicing
 from .gpus import DRIVER_ROOT
 from .story import PODS, Story
+from .story_sets import extended
 from .under_test import only_ours
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
@@ -21,6 +22,7 @@ ARCHIVE = pathlib.Path(os.environ.get("TRANCHE_IMAGE", PROJECT / "build/tranche-
 SYSTEM_PODS = "/api/v1/namespaces/kube-system/pods"
 CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 IMAGE_LINE = re.compile(r"^( +(?:- )?)image: .*$", re.MULTILINE)
+LABEL = "nvidia.com/gpu.present=true"
 TAINT = "nvidia.com/gpu=present:NoSchedule"
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
@@ -34,6 +36,7 @@ class Installed(Story):
         super().setUp()
         nvidia.configure(self.cluster.layout, self.cluster.programs)
         self.addCleanup(self.remove_what_was_installed)
+        self.label()
         self.bring_image()
         self.gpus("dgx-a100")
 
@@ -60,6 +63,11 @@ class Installed(Story):
     def install(self, *settings, command="install"):
         values = [word for setting in settings for word in ("--set-json", setting)]
         self.helm(command, "tranche", DEPLOY / "helm", *values)
+
+    def label(self):
+        """As node feature discovery or somebody has done: with a RuntimeClass the chart goes by it."""
+        self.cluster.checked("kubectl", "label", "nodes", "--all", "--overwrite", LABEL)
+        self.addCleanup(self.cluster.inside, "kubectl", "label", "nodes", "--all", LABEL.partition("=")[0] + "-")
 
     def taint(self):
         """As nodes with GPUs often are, to keep other pods away."""
@@ -95,6 +103,47 @@ class Installed(Story):
 
 
 class ByHelm(Installed):
+    def test_with_a_runtime_class_only_nodes_that_are_labelled_get_the_agent(self):
+        self.cluster.checked("kubectl", "label", "nodes", "--all", LABEL.partition("=")[0] + "-")
+        self.install('runtimeClassName="nvidia"')
+        def chosen():
+            status = self.cluster.api.get("/apis/apps/v1/namespaces/kube-system/daemonsets/tranche-tranche-device-plugin")
+            return status["status"].get("observedGeneration") and status["status"]["desiredNumberScheduled"]
+        until(lambda: chosen() is not None, "the DaemonSet's status", 30)
+        self.assertEqual((chosen(), self.agent_pods()), (0, []))
+        self.label()
+        self.until_offered(8)
+
+    @extended
+    def test_a_node_can_be_looked_at_before_anything_is_installed(self):
+        """By the command of docs/migrating-from-nvidia.md."""
+        changes = {"spec": {"nodeName": self.cluster.layout.place.node_name, "runtimeClassName": "nvidia"}}
+        seen = self.cluster.checked("kubectl", "run", "tranche-look", "--rm", "-i", "--restart=Never",
+                                    "--image=localhost/tranche-device-plugin:0.1.0",
+                                    f"--overrides={json.dumps(changes)}", "--", "devices")
+        self.assertIn("A100", seen)
+        self.assertIn("nvidia.com/gpu", seen)
+        self.assertEqual(self.agent_pods(), [])
+
+    @extended
+    def test_the_gpu_operators_label_stops_and_starts_the_agent(self):
+        """As its MIG manager and driver manager do: docs/migrating-from-nvidia.md."""
+        label = "nvidia.com/gpu.deploy.device-plugin"
+        def set_label(value):
+            self.cluster.checked("kubectl", "label", "nodes", "--all", "--overwrite", f"{label}={value}")
+        self.addCleanup(self.cluster.inside, "kubectl", "label", "nodes", "--all", f"{label}-")
+        set_label("true")
+        self.install('runtimeClassName="nvidia"', f'nodeSelector={json.dumps({label: "true"})}',
+                     'podLabels={"app": "nvidia-device-plugin-daemonset"}')
+        self.until_offered(8)
+        pod, = self.agent_pods()
+        self.assertEqual(pod["metadata"]["labels"]["app"], "nvidia-device-plugin-daemonset")
+        set_label("paused-for-mig-change")
+        until(lambda: not self.agent_pods(), "the end of the agent's pod", 60)
+        set_label("true")
+        until(self.agent_pods, "the next pod", 60)
+        self.until_offered(8)
+
     def test_the_agent_runs_on_a_tainted_node_and_the_test_pod_with_the_toleration_gets_a_gpu(self):
         self.taint()
         self.install('runtimeClassName="nvidia"')

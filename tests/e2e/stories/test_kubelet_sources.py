@@ -12,7 +12,7 @@ from .pods import container, pod_of
 from .story import BUILD, GPU, Story
 from .under_test import only_ours
 
-ASK = BUILD / "tests/podresources/pod-resources"
+ASK = BUILD / "testbed/pod_resources/pod-resources"
 SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
 CHECKPOINT = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
 

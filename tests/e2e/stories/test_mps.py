@@ -21,8 +21,8 @@ class WithMpsPrograms(Policies):
     def gpus_with_mps(self, world="t4-quad"):
         self.gpus_ = self.gpus(world)
         for name in ("nvidia-cuda-mps-control", "nvidia-cuda-mps-server"):
-            self.put(BUILD / "tests/mps/mps-control-standin", f"usr/bin/{name}")
-        library = next(pathlib.Path(BUILD / "tests/mps").glob("libmps-libcuda-standin.so"))
+            self.put(BUILD / "testbed/mps/mps-control-standin", f"usr/bin/{name}")
+        library = next(pathlib.Path(BUILD / "testbed/mps").glob("libmps-libcuda-standin.so"))
         for place in self.gpus_.root.rglob("libcuda.so.1"):
             self.put(library, place.relative_to(self.gpus_.root))
         self.folder = self.cluster.layout.state / "mps"
@@ -156,6 +156,7 @@ class MpsByNvidiasChart(WithMpsPrograms):
         view = self.run_pod("one", look='echo told pipe $(ls $CUDA_MPS_PIPE_DIRECTORY); echo told shm $(ls /dev/shm)')
         self.assertEqual(view.env["CUDA_MPS_PIPE_DIRECTORY"], f"/mps/{GPU}/pipe")
         self.assertIn("control", view.told["pipe"].split())
+        self.assertIn("ro", view.mounts[f"/mps/{GPU}/pipe"][1].split(","))
         self.assertEqual(view.told["shm"], "of-all")
         # The daemon holds every client to a third by itself.
         self.assertEqual([name for name in view.env if name.startswith("CUDA_MPS_")], ["CUDA_MPS_PIPE_DIRECTORY"])

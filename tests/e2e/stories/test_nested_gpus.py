@@ -15,9 +15,9 @@ NODE_MEMORY, NODE_GPU = "example.com/node-memory", "example.com/node-gpu"
 
 @only_ours("knows no nested clusters")
 class NestedGpus(NestedStory):
-    def start(self, *guest_flags, **options):
+    def start(self, *guest_flags, host_flags=(), **options):
         self.driver = self.gpus("dgx-a100")
-        self.host = self.agent("--profile=nested-host", FAST)
+        self.host = self.agent("--profile=nested-host", FAST, *host_flags)
         self.until_offered(8)
         inner = self.start_node_pod("tenant", gpus=2, **options)
         guest = inner.agent("--profile=nested-guest", "--pass-device-specs", FAST, *guest_flags)
@@ -52,7 +52,7 @@ class NestedGpus(NestedStory):
         self.host.command("release", used)
         inner.until_offered(1, capacity=2)
         reasons = next(gpu["health"]["reasons"] for gpu in guest.devices()["gpus"] if gpu["uuid"] == used)
-        self.assertTrue(any(reason.startswith("host: let go of on request") for reason in reasons), reasons)
+        self.assertTrue(any(reason.startswith("host: released on request") for reason in reasons), reasons)
         self.host.command("resume")
         inner.until_offered(2)
 
@@ -99,12 +99,8 @@ class NestedGpus(NestedStory):
 
     @extended
     def test_a_guest_of_the_seed_reads_gpu_env_alone(self):
-        """No JSON is looked at: the list is all that a plugin of the seed's kind knows, and the node pod's own
-        script writes it."""
-        script = "echo $NVIDIA_ALLOCATED_DEVICES > /gpu.env; touch /written-by-script"
-        inner, guest = self.start("--host-grants=/nowhere",
-                                  lifecycle={"postStart": {"exec": {"command": ["sh", "-c", script]}}})
-        inner.cluster.checked("test", "-e", "/written-by-script")
+        """No JSON is looked at: the list is all that a plugin of the seed's kind knows."""
+        inner, guest = self.start("--host-grants=/nowhere")
         inner.until_offered(2)
         guest.until_logged("source=/gpu.env")
         lost = self.granted(inner)[0]
@@ -112,6 +108,15 @@ class NestedGpus(NestedStory):
         inner.until_offered(1)
         self.host.command("resume")
         inner.until_offered(2)
+
+    @extended
+    def test_a_guest_of_the_seed_reads_what_the_script_of_its_pod_wrote(self):
+        script = "echo $NVIDIA_ALLOCATED_DEVICES > /gpu.env; touch /written-by-script"
+        inner, guest = self.start("--host-grants=/nowhere", host_flags=("--nested-gpu-env=pod",),
+                                  lifecycle={"postStart": {"exec": {"command": ["sh", "-c", script]}}})
+        inner.cluster.checked("test", "-e", "/written-by-script")
+        inner.until_offered(2)
+        guest.until_logged("source=/gpu.env")
 
     @extended
     def test_a_restarted_node_pod_has_its_grant_and_nothing_else(self):

@@ -96,7 +96,7 @@ class GpuShare(Deployed):
         self.until_offered(8 * 40, MEMORY)
         view = self.run_pod("ten", 10, MEMORY, hostIPC=True)
         self.assertEqual(view.env["CUDA_MPS_PIPE_DIRECTORY"], "/run/nvidia-mps")
-        self.assertIn("/run/nvidia-mps", view.mounts)
+        self.assertIn("ro", view.mounts["/run/nvidia-mps"][1].split(","))
         self.assertEqual(view.env["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25")
         self.assertRegex(view.env["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], "^GPU-[-0-9a-f]*=10240M$")
         self.assertEqual(view.env["TRANCHE_MEMORY_ENFORCEMENT"], "mps")

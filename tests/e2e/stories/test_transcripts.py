@@ -2,7 +2,7 @@
 """The stand-in calls the agent as the real kubelet does, call by call.
 
 A story is a function of a node. It is told on both, and the two transcripts
-must be the same but for chance (tests/recorder/compare_transcripts.py).
+must be the same but for chance (testbed/recorder/compare_transcripts.py).
 """
 import difflib
 import pathlib
