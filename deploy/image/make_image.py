@@ -63,13 +63,13 @@ def settings(machine, version, time):
                 "org.opencontainers.image.title": "tranche-device-plugin",
                 "org.opencontainers.image.description": "A Kubernetes node agent for NVIDIA GPUs",
                 "org.opencontainers.image.version": version,
-                "org.opencontainers.image.licenses": "Apache-2.0",
+                "org.opencontainers.image.licenses": rootfs.expression(),
             },
         },
     }
 
 
-def make(binary, reference="", version="", time=0, packages=rootfs.LINKED_PACKAGES):
+def make(binary, reference="", version="", time=0, packages=None):
     """(the tar's bytes, the image's name)"""
     if not pathlib.Path(binary).is_file():
         raise UsageError(f"{binary} is not there; 'make build' makes it")

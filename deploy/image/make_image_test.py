@@ -6,7 +6,9 @@ import hashlib
 import io
 import json
 import pathlib
+import re
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -18,6 +20,7 @@ import rootfs
 
 PROGRAM = "/bin/true"
 NAME = "localhost/small"
+BUILD = ""  # of the program, to see what it is linked with
 
 
 def members(content):
@@ -29,7 +32,7 @@ def members(content):
 class Image(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.content, cls.reference = make_image.make(PROGRAM, NAME, "1.2.3", packages=())
+        cls.content, cls.reference = make_image.make(PROGRAM, NAME, "1.2.3", packages={})
         cls.files = members(cls.content)
         cls.index = json.loads(cls.files["index.json"][1])
         cls.manifest = cls.blob(cls.index["manifests"][0])
@@ -78,11 +81,11 @@ class Image(unittest.TestCase):
         self.assertEqual(self.config["architecture"], elf.read(PROGRAM).machine.architecture)
 
     def test_same_input_gives_the_same_bytes(self):
-        again, _ = make_image.make(PROGRAM, NAME, "1.2.3", packages=())
+        again, _ = make_image.make(PROGRAM, NAME, "1.2.3", packages={})
         self.assertEqual(again, self.content)
 
     def test_times_are_the_given_one(self):
-        content, _ = make_image.make(PROGRAM, NAME, "1.2.3", time=86400, packages=())
+        content, _ = make_image.make(PROGRAM, NAME, "1.2.3", time=86400, packages={})
         self.assertEqual({info.mtime for info, _ in members(content).values()}, {86400})
         self.assertEqual({info.mtime for info, _ in self.layer.values()}, {0})
 
@@ -131,7 +134,18 @@ class Image(unittest.TestCase):
     def test_has_the_licences_of_what_is_in_it(self):
         for name in ("tranche-device-plugin/LICENSE", "libc6/copyright", "libgcc-s1/copyright"):
             self.assertIn(f"usr/share/doc/{name}", self.layer)
-        self.assertIn("usr/share/common-licenses/LGPL-2.1", self.layer)
+        for name in ("LGPL-2.1", "GPL-3"):
+            self.assertIn(f"usr/share/common-licenses/{name}", self.layer)
+        self.assertIn(b"GCC RUNTIME LIBRARY EXCEPTION", self.layer["usr/share/doc/libgcc-s1/copyright"][1])
+
+    def test_names_the_licences_of_glibc_and_libgcc(self):
+        label = self.config["config"]["Labels"]["org.opencontainers.image.licenses"]
+        self.assertTrue(label.startswith("Apache-2.0 AND "), label)
+        notice = self.layer["usr/share/doc/tranche-device-plugin/NOTICE"][1].decode()
+        for package, licence in (("libc6", "LGPL-2.1-or-later"),
+                                 ("libgcc-s1", "GPL-3.0-or-later WITH GCC-exception-3.1")):
+            self.assertIn(licence, label.split(" AND "))
+            self.assertRegex(notice, rf"\n{package}, a shared library: {licence}; source \S+=\S+\n")
 
     def test_runs_with_nothing_but_its_own_files(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -145,6 +159,32 @@ class Image(unittest.TestCase):
             used = [line.split("=>")[1].split()[0] for line in listed.splitlines() if "=>" in line]
             self.assertTrue(used)
             self.assertEqual([path for path in used if not path.startswith(folder)], [])
+
+
+class Licences(unittest.TestCase):
+    def test_are_known_of_everything_that_the_program_is_linked_with(self):
+        """Archives by the build's own link line; what GCC adds by itself is asked of GCC."""
+        if not BUILD:
+            self.skipTest("no build folder is given")
+        text = pathlib.Path(BUILD, "build.ninja").read_text()
+        links = re.search(r"^build src/programs/device_plugin/tranche-device-plugin:.*?^  LINK_LIBRARIES = (.*?)$", text,
+                          re.DOTALL | re.MULTILINE)[1]
+        archives = [word for word in links.split() if word.startswith("/") and word.endswith(".a")]
+        self.assertTrue(archives)
+        for name in ("libgcc.a", "libgcc_eh.a", "libstdc++.a", "crt1.o", "crtbeginS.o"):
+            found = subprocess.run(["g++", f"-print-file-name={name}"], text=True, capture_output=True, check=True)
+            archives.append(found.stdout.strip())
+        owners = rootfs.package_owners({path: pathlib.Path(path).resolve() for path in archives})
+        self.assertEqual(owners - set(rootfs.LINKED_PACKAGES), set())
+
+    def test_of_a_library_that_nobody_has_looked_at_stops_the_image(self):
+        with self.assertRaisesRegex(rootfs.ContentError, "licence of libother1 is not known"):
+            rootfs.licences({"libc6", "libother1"})
+
+    def test_are_all_in_the_notice(self):
+        notice = rootfs.notice({**rootfs.LINKED_PACKAGES, **rootfs.SHARED_PACKAGES})
+        for package, licence in rootfs.LINKED_PACKAGES.items():
+            self.assertIn(f"\n{package}, linked into the program: {licence}; source ", notice)
 
 
 class Refusal(unittest.TestCase):
@@ -183,7 +223,7 @@ class Refusal(unittest.TestCase):
 
     def test_licence_that_is_not_found(self):
         with self.assertRaisesRegex(rootfs.ContentError, "install no-such-package"):
-            make_image.make(PROGRAM, version="1", packages=("no-such-package",))
+            make_image.make(PROGRAM, version="1", packages={"no-such-package": "MIT"})
 
     def test_binary_that_has_no_version(self):
         with self.assertRaisesRegex(make_image.UsageError, "give it with --version"):
@@ -195,4 +235,5 @@ class Refusal(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    BUILD = sys.argv.pop(1) if len(sys.argv) > 1 else ""
     unittest.main()

@@ -8,10 +8,25 @@ import subprocess
 import elf
 import libraries
 
-# Linked into the binary, so that their licences travel with it. Debian's
-# packages, whose copyright files they are.
-LINKED_PACKAGES = ("libabsl-dev", "libc-ares-dev", "libgrpc-dev", "libprotobuf-dev",
-                   "libstdc++-12-dev", "libyaml-cpp-dev", "nlohmann-json3-dev", "zlib1g-dev")
+# Linked into the binary, so that their licences travel with it: Debian's packages, whose
+# copyright files they are, and the licence of what is used of each, as SPDX names it.
+GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
+LINKED_PACKAGES = {
+    "libabsl-dev": "Apache-2.0",
+    "libc-ares-dev": "MIT",
+    "libc6-dev": "LGPL-2.1-or-later",
+    "libgcc-12-dev": GCC,
+    "libgrpc++-dev": "Apache-2.0",
+    "libgrpc-dev": "Apache-2.0 AND BSD-3-Clause",
+    "libprotobuf-dev": "BSD-3-Clause",
+    "libstdc++-12-dev": GCC,
+    "libyaml-cpp-dev": "MIT",
+    "nlohmann-json3-dev": "MIT",
+    "zlib1g-dev": "Zlib",
+}
+# Of the shared libraries that lie beside it: glibc, and libgcc for the driver's library.
+SHARED_PACKAGES = {"libc6": "LGPL-2.1-or-later", "libgcc-s1": GCC}
+OURS = "Apache-2.0"
 
 # What manifests of other systems call; the program knows them by their names.
 OTHER_NAMES = ("nvidia-device-plugin", "mps-control-daemon", "nvidia-gpu-device-plugin",
@@ -45,14 +60,30 @@ class File:
     mode: int = 0o644
 
 
-def plan(binary, license_file, packages=LINKED_PACKAGES):
+def plan(binary, license_file, packages=None):
     found = libraries.closure(binary)
     return with_parents({
         **base(),
         **programs(binary),
         **shared_libraries(elf.read(binary), found),
-        **notices(license_file, package_owners(found) | set(packages)),
+        **notices(license_file, licences(package_owners(found), packages)),
     })
+
+
+def licences(owners, linked=None):
+    """Package to licence, of everything in the image that is not ours."""
+    strangers = sorted(set(owners) - set(SHARED_PACKAGES))
+    if strangers:
+        raise ContentError(f"the licence of {', '.join(strangers)} is not known; add it to SHARED_PACKAGES")
+    linked = LINKED_PACKAGES if linked is None else linked
+    return {**linked, **{name: SHARED_PACKAGES[name] for name in owners}}
+
+
+def expression(parts=None):
+    """All licences in the image, as SPDX writes it."""
+    parts = {**LINKED_PACKAGES, **SHARED_PACKAGES} if parts is None else parts
+    names = {name for licence in parts.values() for name in licence.split(" AND ")}
+    return " AND ".join([OURS, *sorted(names - {OURS})])
 
 
 def base():
@@ -123,7 +154,28 @@ def notices(license_file, packages):
         path = f"usr/share/common-licenses/{name.decode()}"
         if pathlib.Path("/", path).is_file():
             entries[path] = File(pathlib.Path("/", path).read_bytes())
+    entries[f"{doc}/tranche-device-plugin/NOTICE"] = File(notice(packages).encode())
     return entries
+
+
+def notice(packages):
+    """Every part, its licence, and where its sources are."""
+    lines = ["tranche-device-plugin is under the licence Apache-2.0: LICENSE beside this file.", "",
+             "The image has these parts of Debian 12 besides. /usr/share/doc/<package>/copyright has the",
+             "terms of each, /usr/share/common-licenses the licences that these refer to. The sources are",
+             "Debian's: apt-get source <source>=<version>.", ""]
+    for package, licence in sorted(packages.items()):
+        how = "a shared library" if package in SHARED_PACKAGES else "linked into the program"
+        lines.append(f"{package}, {how}: {licence}; source {source_of(package)}")
+    return "\n".join(lines) + "\n"
+
+
+def source_of(package):
+    asked = subprocess.run(["dpkg-query", "-W", "-f", "${source:Package}=${source:Version}\n", package],
+                           text=True, capture_output=True, check=False)
+    if not asked.stdout:
+        raise ContentError(f"{package} is not installed; install {package}, which is in the image")
+    return asked.stdout.splitlines()[0]  # one line for each architecture
 
 
 def with_parents(entries):

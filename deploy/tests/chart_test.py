@@ -4,16 +4,15 @@
 
 chart_test.py PROGRAM: the built tranche-device-plugin, whose flags the chart is held to.
 """
-import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 
 import helm_cli
-from helm_cli import environment, render, section
+from helm_cli import environment, merged, nested, of_file, render, section
 
 PROGRAM = ""
 
@@ -29,10 +28,14 @@ REACHED_BY = {
     "--mps-pipe": ("mps.pipe", "/root/nvidia-mps", "/root/nvidia-mps"),
     "--mps-daemons": ("mps.daemons", "outside", "outside"),
     "--mps-dir": ("mps.dir", "/run/mps", "/run/mps"),
+    "--mps-clients": ("mps.clients", "any", "any"),
+    "--mps-end-holders": ("mps.endHolders", False, "false"),
     "--mps-shared-memory": ("mps.sharedMemory", True, "true"),
+    "--mps-shared-memory-size": ("mps.sharedMemorySize", "1GiB", "1GiB"),
     "--mps-root": ("mps.root", "/run/nvidia/mps", "/run/nvidia/mps"),
     "--nested-exposure": ("nested.exposure", "all", "all"),
     "--nested-dir": ("nested.dir", "/var/lib/nested", "/var/lib/nested"),
+    "--nested-gpu-env": ("nested.gpuEnvMount", "pod", "pod"),
     "--nested-guest": ("nested.guest", True, "true"),
     "--host-grants": ("nested.hostGrants", "/run/grants", "/run/grants"),
     "--gpu-env": ("nested.gpuEnv", "/run/gpu.env", "/run/gpu.env"),
@@ -46,8 +49,11 @@ REACHED_BY = {
     "--imex-required": ("imex.required", True, "true"),
     "--host-path": ("hostPath", "/opt/driver", "/opt/driver"),
     "--container-path": ("containerPath", "/opt/there", "/opt/there"),
+    "--host-vulkan-icd-path": ("hostVulkanIcdPath", "/opt/icd.d", "/opt/icd.d"),
+    "--container-vulkan-icd-path": ("containerVulkanIcdPath", "/icd.d", "/icd.d"),
     "--cdi-annotation-prefix": ("cdi.annotationPrefix", "example.com/", "example.com/"),
     "--nvidia-cdi-hook-path": ("cdi.nvidiaHookPath", "/usr/bin/hook", "/usr/bin/hook"),
+    "--cdi-toolkit-version": ("cdi.toolkitVersion", "1.17.8", "1.17.8"),
     "--cdi-dir": ("cdi.dir", "/etc/cdi", "/etc/cdi"),
     "--cdi-feature-flags": ("cdi.featureFlags", "disable-ipc-discoverer", "disable-ipc-discoverer"),
     "--cdi-disable-hooks": ("cdi.disableHooks", ["chmod", "all"], "chmod,all"),
@@ -61,9 +67,12 @@ REACHED_BY = {
     "--health-check-interval": ("healthCheckInterval", "1m30s", "1m30s"),
     "DP_DISABLE_HEALTHCHECKS": ("disableHealthchecks", [48, 63], "48,63"),
     "DP_ENABLE_HEALTHCHECKS": ("enableHealthchecks", "all", "all"),
+    "XID_CONFIG": ("xidConfig", [61, 31], "61,31"),
     "--config-file": ("configFile", "/mine/config.yaml", "/mine/config.yaml"),
+    "--node-name": ("nodeName", "gpu-node-7", "gpu-node-7"),
     "--kubelet-socket": ("kubeletSocket", "/plugins/kubelet.sock", "/plugins/kubelet.sock"),
     "--plugin-directory": ("pluginDirectory", "/device-plugin", "/device-plugin"),
+    "--enable-flock-wait": ("enableFlockWait", True, "true"),
     "--pod-resources-socket": ("podResourcesSocket", "/p/kubelet.sock", "/p/kubelet.sock"),
     "--kubelet-checkpoint": ("kubeletCheckpoint", "/c/checkpoint", "/c/checkpoint"),
     "--state-dir": ("stateDir", "/var/lib/tranche", "/var/lib/tranche"),
@@ -71,19 +80,6 @@ REACHED_BY = {
     "--v": ("verbosity", 4, "--v=4"),  # has no variable
 }
 WITHOUT_VALUE = {"--help", "--version"}
-
-
-def nested(key, value):
-    for part in reversed(key.split(".")):
-        value = {part: value}
-    return value
-
-
-def merged(one, other):
-    both = dict(one)
-    for key, value in other.items():
-        both[key] = merged(both[key], value) if isinstance(both.get(key), dict) else value
-    return both
 
 
 def flags_of_the_program():
@@ -120,6 +116,8 @@ class Flags(unittest.TestCase):
                 values = nested(key, value)
                 if flag == "--container-path":
                     values["hostPath"] = "/opt/driver"
+                if flag == "--container-vulkan-icd-path":
+                    values["hostVulkanIcdPath"] = "/opt/icd.d"
                 rendered = render(values)
                 if variable is None:
                     self.assertIn(f"- {expected}\n", rendered)
@@ -138,6 +136,10 @@ class Flags(unittest.TestCase):
 
     def test_null_leaves_a_flag_to_the_program(self):
         self.assertEqual(environment(render({"failOnInitError": None})), {})
+
+    def test_the_node_is_named_as_the_cluster_names_it(self):
+        self.assertRegex(render(), r"- name: NODE_NAME\n +valueFrom:\n +fieldRef:\n +fieldPath: spec.nodeName\n")
+        self.assertNotIn("spec.nodeName", render({"nodeName": "gpu-node-7"}))
 
     def test_all_together_render(self):
         values = {}
@@ -172,25 +174,31 @@ class Chart(unittest.TestCase):
         self.assertEqual(plain, renamed)
         self.assertIn("component: device-plugin", plain)
 
-    def test_notes_render(self):
-        # Helm shows them at installation only, and so fails there only.
-        with tempfile.TemporaryDirectory() as folder:
-            chart = pathlib.Path(folder, "chart")
-            shutil.copytree(helm_cli.CHART, chart)
-            notes = (chart / "templates" / "NOTES.txt").read_text()
-            (chart / "templates" / "shown.yaml").write_text(
-                '{{- define "notes" -}}\n' + notes + '\n{{- end }}\n'
-                'notes: {{ include "notes" . | toJson }}\n')
-            for values, words in (({}, "set runtimeClassName"),
-                                  ({"config": {"map": {"a": ""}}}, "check-config")):
-                shown = helm_cli.run("template", "t", chart, "--show-only", "templates/shown.yaml",
-                                     values=values)
-                self.assertIn(words, shown)
-
     def test_reaches_no_api_server(self):
         rendered = render()
         self.assertEqual(rendered.count("automountServiceAccountToken: false"), 2)
         self.assertNotIn("kind: ClusterRole", rendered)
+
+
+class Examples(unittest.TestCase):
+    """End-to-end stories run them; these need no cluster."""
+    FILES = sorted((helm_cli.DEPLOY / "examples").glob("*/values.yaml"))
+
+    def test_render(self):
+        self.assertEqual(len(self.FILES), 3)
+        for file in self.FILES:
+            with self.subTest(example=file.parent.name):
+                helm_cli.run("template", "t", helm_cli.CHART, "--kube-version", helm_cli.KUBERNETES, "-f", file)
+
+    def test_have_configurations_that_the_program_takes(self):
+        for file in self.FILES:
+            with self.subTest(example=file.parent.name), tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
+                block = re.search(r"^    default: \|\n((?:      .*\n|\n)+)", file.read_text(), re.MULTILINE)[1]
+                config.write(textwrap.dedent(block))
+                config.flush()
+                checked = subprocess.run([PROGRAM, "check-config", f"--config-file={config.name}"], text=True,
+                                         capture_output=True, check=False)
+                self.assertEqual(checked.returncode, 0, checked.stderr)
 
 
 class Security(unittest.TestCase):
@@ -307,10 +315,6 @@ class Mounts(unittest.TestCase):
         self.assertEqual(environment(rendered)["CONFIG_FILE"], "/etc/tranche/b")
 
 
-def of_file(text):
-    return {"config": {"map": {"a": text}}}
-
-
 class Nested(unittest.TestCase):
     def test_guest_sees_what_its_node_was_granted(self):
         for values in ({"profile": "nested-guest"}, {"nested": {"guest": True}},
@@ -365,6 +369,14 @@ class Mps(unittest.TestCase):
             self.assertIn("mountPath: /m\n", rendered)
             self.assertIn("path: /m\n", rendered)
 
+    def test_memory_that_is_shared_is_mounted_for_the_host_too(self):
+        propagation = "mountPath: /run/tranche/mps\n              mountPropagation: Bidirectional\n"
+        for values in ({"mps": {"daemons": "per-gpu", "sharedMemory": True}},
+                       of_file("tranche: {mps: {daemons: per-node, sharedMemory: true}}")):
+            self.assertIn(propagation, render(values))
+        for values in ({"mps": {"daemons": "per-gpu"}}, {"mps": {"pipe": "/p", "sharedMemory": True}}):
+            self.assertNotIn("mountPropagation: Bidirectional", render(values))
+
     def test_daemons_of_others_need_nothing(self):
         for values in ({}, {"mps": {"root": "/r"}}, {"mps": {"pipe": "/p"}},
                        {"profile": "gpushare", "mps": {"enabled": True}},
@@ -383,62 +395,16 @@ class Mps(unittest.TestCase):
         self.assertIn("path: /r\n", rendered)
         self.assertNotIn("mountPath: /mps", render({"mps": {"root": "/r"}}))
 
-
-class NvidiasValues(unittest.TestCase):
-    # The defaults of its chart, v0.20, but for the image.
-    DEFAULTS = {
-        "config": {"name": "", "map": {}, "default": "", "fallbackStrategies": ["named", "single"]},
-        **dict.fromkeys(("compatWithCPUManager", "migStrategy", "failOnInitError",
-                         "deviceListStrategy", "deviceIDStrategy", "nvidiaDriverRoot",
-                         "gdrcopyEnabled", "gdsEnabled", "mofedEnabled",
-                         "deviceDiscoveryStrategy", "runtimeClassName")),
-        "nameOverride": "", "fullnameOverride": "", "namespaceOverride": "",
-        "selectorLabelsOverride": {}, "componentSelectorLabels": {"enabled": False},
-        "allowDefaultNamespace": False, "imagePullSecrets": [],
-        "image": {"pullPolicy": "IfNotPresent", "tag": ""},
-        "updateStrategy": {"type": "RollingUpdate"}, "podAnnotations": {},
-        "podSecurityContext": {}, "securityContext": {}, "resources": {}, "nodeSelector": {},
-        "affinity": {"nodeAffinity": {}}, "priorityClassName": "system-node-critical",
-        "devicePlugin": {"enabled": True, "containers": {"main": {
-            "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}}},
-        "gfd": {"enabled": False, "noTimestamp": None, "securityContext": {"privileged": True}},
-        "nfd": {"nameOverride": "node-feature-discovery", "master": {}, "worker": {}},
-        "mps": {"root": "/run/nvidia/mps", "enableHostPID": True},
-        "cdi": {"nvidiaHookPath": None, "featureFlags": None},
-    }
-    REFUSED = (
-        ({"gfd": {"enabled": True}}, "Install NVIDIA's gpu-feature-discovery"),
-        ({"nfd": {"enabled": True}}, "Install it by its own chart"),
-        ({"mps": {"pipe": "/p", "daemons": "per-gpu"}}, "that somebody else runs"),
-        ({"kubeletSocket": "/k/s", "pluginDirectory": "/k"}, "Keep one"),
-        ({"devicePlugin": {"enabled": False}}, "Uninstall the release"),
-        ({"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}}, "Leave out image.reposito"),
-        ({"deviceDiscoveryStrategy": "tegra"}, "keep NVIDIA's plugin on Tegra"),
-        ({"config": {"map": {"a": "", "b": ""}, "default": "a"}}, "install a release for each"),
-        ({"config": {"map": {"a": ""}, "name": "b"}}, "Keep one"),
-        ({"config": {"map": {"a": ""}, "default": "b"}}, "but config.map has a"),
-        ({"config": {"map": {"a": "x: ["}}}, "config.map.a is no YAML"),
-        ({"config": {"name": "a"}}, "config.name needs config.default"),
-        ({"config": {"default": "a"}}, "neither config.map nor config.name"),
-        ({"config": {"fallbackStrategies": ["empty"]}}, "empty is not served"),
-        ({"configFile": "/a", "config": {"map": {"a": ""}}}, "configFile and config are both"),
-        ({"containerPath": "/a"}, "give both"),
-        ({"allowDefaultNamespace": False, "namespaceOverride": "default"}, "allowDefaultNamespace"),
-        ({"migStrategy": "mixd"}, "value must be one of 'none', 'single', 'mixed'"),
-        ({"noTimestamp": True}, "'noTimestamp' not allowed"),
-        ({"cdi": {"unknown": 1}}, "'unknown' not allowed"),
-    )
-
-    def test_defaults_are_taken(self):
-        self.assertEqual(environment(render(self.DEFAULTS)),
-                         {"MPS_ROOT": "/run/nvidia/mps", "NVIDIA_VISIBLE_DEVICES": "all"})
-
-    def test_what_is_not_served_is_refused_with_what_to_do(self):
-        for values, words in self.REFUSED:
-            with self.subTest(values=values):
-                with self.assertRaises(helm_cli.RenderError) as refused:
-                    render(values)
-                self.assertIn(words, str(refused.exception))
+    def test_a_pipe_of_others_is_seen_from_above_and_read_only(self):
+        for values, above in ((merged(self.SHARED, {"mps": {"pipe": "/root/mps/pipe/"}}), "/root/mps"),
+                              ({"mps": {"pipe": "/run/p"}}, "/run"),
+                              (of_file("tranche: {mps: {pipe: /srv/p}}"), "/srv"),
+                              ({"profile": "gpushare", "mps": {"enabled": True}}, "/tmp")):
+            rendered = render(values)
+            self.assertIn("mountPath: /mps-outside\n              readOnly: true\n", rendered)
+            self.assertIn(f"path: {above}\n            type: DirectoryOrCreate\n", rendered)
+        for values in ({}, {"mps": {"pipe": "/p"}}, self.SHARED):
+            self.assertNotIn("/mps-outside", render(values))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import sys
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent
 CHART = DEPLOY / "helm"
 SKIPPED = 77
+# Of the cluster that templates are rendered for; Helm's own differs from build to build.
+KUBERNETES = "1.36.0"
 
 
 class RenderError(Exception):
@@ -42,8 +44,27 @@ def run(*arguments, values=None):
     return done.stdout
 
 
-def render(values=None, release="tranche-device-plugin", namespace="kube-system"):
-    return run("template", release, CHART, "--namespace", namespace, values=values or {})
+def render(values=None, release="tranche-device-plugin", namespace="kube-system",
+           kubernetes=KUBERNETES):
+    return run("template", release, CHART, "--namespace", namespace, "--kube-version", kubernetes,
+               values=values or {})
+
+
+def nested(key, value):
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return value
+
+
+def merged(one, other):
+    both = dict(one)
+    for key, value in other.items():
+        both[key] = merged(both[key], value) if isinstance(both.get(key), dict) else value
+    return both
+
+
+def of_file(text):
+    return {"config": {"map": {"a": text}}}
 
 
 def environment(rendered):

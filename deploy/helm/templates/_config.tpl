@@ -73,6 +73,14 @@ hostGrants: {{ $guest | ternary (.Values.nested.hostGrants | default ($own.neste
 gpuEnv: {{ $guest | ternary (.Values.nested.gpuEnv | default ($own.nested).gpuEnv | default "/gpu.env") "" | quote }}
 podResourcesFolder: {{ .Values.podResourcesSocket | default "/var/lib/kubelet/pod-resources/kubelet.sock" | dir | quote }}
 mpsDir: {{ $ownDaemons | ternary (.Values.mps.dir | default ($own.mps).directory | default "/run/tranche/mps") "" | quote }}
+{{- $shared := .Values.mps.sharedMemory -}}
+{{- if kindIs "invalid" $shared -}}{{- $shared = ($own.mps).sharedMemory -}}{{- end }}
+{{- /* As the program decides it. */ -}}
+{{- $pipe := .Values.mps.pipe | default ($own.mps).pipe -}}
+{{- if and (not $pipe) (eq $daemons "outside") (eq $profile "gpushare") -}}{{- $pipe = "/tmp/nvidia-mps" -}}{{- end -}}
+{{- $abovePipe := $pipe | default "/" | trimSuffix "/" | dir }}
+mpsAbovePipe: {{ and (has $daemons (list "" "outside")) (ne $abovePipe "/") (ne $abovePipe ".") | ternary $abovePipe "" | quote }}
+mpsSharedMemory: {{ and $ownDaemons (eq (toString $shared) "true") }}
 mpsRoot: {{ eq $daemons "nvidia" | ternary (.Values.mps.root | default $flags.mpsRoot) "" | quote }}
 {{- end -}}
 

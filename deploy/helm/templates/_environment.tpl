@@ -5,6 +5,12 @@
 
 {{- define "tranche.environment" -}}
 {{ include "tranche.flagVariables" . }}
+{{- if not .Values.nodeName }}
+- name: NODE_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: spec.nodeName
+{{- end }}
 {{- if include "tranche.watchesMig" . }}
 - name: NVIDIA_MIG_MONITOR_DEVICES
   value: all
@@ -49,9 +55,13 @@
   (list "MPS_DAEMONS" $v.mps.daemons)
   (list "MPS_DIR" $v.mps.dir)
   (list "MPS_SHARED_MEMORY" $v.mps.sharedMemory)
+  (list "MPS_SHARED_MEMORY_SIZE" $v.mps.sharedMemorySize)
+  (list "MPS_END_HOLDERS" $v.mps.endHolders)
   (list "MPS_ROOT" $v.mps.root)
+  (list "MPS_CLIENTS" $v.mps.clients)
   (list "NESTED_EXPOSURE" $v.nested.exposure)
   (list "NESTED_DIR" $facts.nestedDir)
+  (list "NESTED_GPU_ENV" $v.nested.gpuEnvMount)
   (list "NESTED_GUEST" $v.nested.guest)
   (list "HOST_GRANTS" $v.nested.hostGrants)
   (list "GPU_ENV" $v.nested.gpuEnv)
@@ -65,8 +75,11 @@
   (list "IMEX_REQUIRED" $v.imex.required)
   (list "HOST_PATH" $v.hostPath)
   (list "CONTAINER_PATH" $v.containerPath)
+  (list "HOST_VULKAN_ICD_PATH" $v.hostVulkanIcdPath)
+  (list "CONTAINER_VULKAN_ICD_PATH" $v.containerVulkanIcdPath)
   (list "CDI_ANNOTATION_PREFIX" $v.cdi.annotationPrefix)
   (list "NVIDIA_CDI_HOOK_PATH" $v.cdi.nvidiaHookPath)
+  (list "CDI_TOOLKIT_VERSION" $v.cdi.toolkitVersion)
   (list "CDI_DIR" $v.cdi.dir)
   (list "CDI_FEATURE_FLAGS" $v.cdi.featureFlags)
   (list "CDI_DISABLE_HOOKS" $v.cdi.disableHooks)
@@ -80,8 +93,11 @@
   (list "HEALTH_CHECK_INTERVAL" $v.healthCheckInterval)
   (list "DP_DISABLE_HEALTHCHECKS" $v.disableHealthchecks)
   (list "DP_ENABLE_HEALTHCHECKS" $v.enableHealthchecks)
+  (list "NODE_NAME" $v.nodeName)
+  (list "XID_CONFIG" $v.xidConfig)
   (list "KUBELET_SOCKET" $v.kubeletSocket)
   (list "PLUGIN_DIRECTORY" $v.pluginDirectory)
+  (list "ENABLE_FLOCK_WAIT" $v.enableFlockWait)
   (list "POD_RESOURCES_SOCKET" $v.podResourcesSocket)
   (list "KUBELET_CHECKPOINT" $v.kubeletCheckpoint)
   (list "STATE_DIR" $v.stateDir)

@@ -35,6 +35,10 @@ seccompProfile:
 {{- with $facts.mpsDir }}
 - name: mps
   mountPath: {{ . }}
+{{- /* The tmpfs that daemon and containers share is mounted in it. */}}
+{{- if $facts.mpsSharedMemory }}
+  mountPropagation: Bidirectional
+{{- end }}
 {{- end }}
 {{- with $facts.nestedDir }}
 - name: nested
@@ -52,6 +56,12 @@ seccompProfile:
 {{- if $facts.mpsRoot }}
 - name: mps-root
   mountPath: /mps
+  readOnly: true
+{{- end }}
+{{- /* What is above the pipe folder: that itself may come later, and may be a link. */}}
+{{- if $facts.mpsAbovePipe }}
+- name: mps-outside
+  mountPath: /mps-outside
   readOnly: true
 {{- end }}
 {{- if $facts.cdi }}
@@ -126,6 +136,12 @@ seccompProfile:
 {{- end }}
 {{- with $facts.mpsRoot }}
 - name: mps-root
+  hostPath:
+    path: {{ . }}
+    type: DirectoryOrCreate
+{{- end }}
+{{- with $facts.mpsAbovePipe }}
+- name: mps-outside
   hostPath:
     path: {{ . }}
     type: DirectoryOrCreate

@@ -3,6 +3,7 @@
 {{- include "tranche.refuseForeign" . -}}
 {{- include "tranche.refuseConfig" . -}}
 {{- include "tranche.refuseUnfit" . -}}
+{{- include "tranche.refuseAdmission" . -}}
 {{- end -}}
 
 {{/* Parts of NVIDIA's chart that this one has not. */}}
@@ -59,11 +60,17 @@
 {{- if and .Values.containerPath (not $facts.hostPath) -}}
 {{- fail "containerPath is where containers find the folder of hostPath; give both." -}}
 {{- end -}}
+{{- if and .Values.containerVulkanIcdPath (not .Values.hostVulkanIcdPath) (ne (toString .Values.profile) "gcp") -}}
+{{- fail "containerVulkanIcdPath is where containers find the folder of hostVulkanIcdPath; give both." -}}
+{{- end -}}
 {{- if and .Values.kubeletSocket .Values.pluginDirectory -}}
 {{- fail "kubeletSocket and pluginDirectory both say where the kubelet's socket is. Keep one." -}}
 {{- end -}}
 {{- if and .Values.mps.pipe (not (has (toString (.Values.mps.daemons | default "")) (list "" "outside"))) -}}
 {{- fail (printf "mps.pipe is of a daemon that somebody else runs, but mps.daemons is %s. Keep one." .Values.mps.daemons) -}}
+{{- end -}}
+{{- if and $facts.mpsDir (eq (toString .Values.mps.enableHostPID) "false") -}}
+{{- fail "mps.enableHostPID=false: the MPS daemons that the agent runs know their clients by the host's process numbers. Leave it out, or have the daemons run by somebody else (mps.daemons=outside)." -}}
 {{- end -}}
 {{- if and (not .Values.allowDefaultNamespace) (eq (include "tranche.namespace" .) "default") -}}
 {{- fail "The release would be in the namespace 'default', and allowDefaultNamespace is false. Choose one with --namespace." -}}
