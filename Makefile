@@ -56,7 +56,7 @@ HELM = TRANCHE_HELM=$${TRANCHE_HELM:-$$(tests/e2e/programs/build helm || true)/h
 # With AddressSanitizer and UBSan; in the release build what foreign programs load,
 # which they cannot with a sanitizer, and what is not compiled; then the core set of
 # the stories on a real Kubernetes.
-UNSANITIZED := tranche-device-plugin tranche-sim cdi_conformance_test
+UNSANITIZED := tranche-device-plugin tranche-sim cdi_conformance_test older_glibc_test
 test:
 	@tools/step 'packages' tools/install-deps e2e
 	@tools/step 'unit tests, sanitized' $(MAKE) --no-print-directory test-sanitized
@@ -103,8 +103,8 @@ e2e-compare:
 
 build:
 	$(call compile,release,tranche-device-plugin)
-	@strip -o build/tranche-device-plugin build/release/src/apps/tranche-device-plugin
-	@tools/check_binary.py build/tranche-device-plugin
+	@strip -o build/tranche-device-plugin build/release/src/programs/device_plugin/tranche-device-plugin
+	@tools/check_binary.py build/tranche-device-plugin build/release
 
 # IMAGE=name or IMAGE=name:tag gives it another name, IMAGE_ARCHIVE=file another place.
 IMAGE_ARCHIVE ?= build/tranche-device-plugin-image.tar
@@ -117,7 +117,8 @@ manifests:
 # What a reader of the sources alone can say, in seconds.
 lint-sources:
 	@tools/install-deps lint
-	@tools/check_layers.py src
+	@tools/check_layers.py
+	@tools/check_documents.py *.md docs/*.md testbed/*.md
 	@git ls-files -co --exclude-standard --deduplicate '*.cc' '*.h' | xargs clang-format-19 --dry-run -Werror
 	@echo 'format: ok'
 

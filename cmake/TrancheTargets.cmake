@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # How our own code is compiled, and the two words the folders use:
-#   tranche_module(name [FAST] SOURCES … DEPENDS …)   one static library a folder of src/
+#   tranche_module(name [FAST] SOURCES … DEPENDS …)   one static library a folder
 #   tranche_test(name SOURCES … DEPENDS … LABELS … INCLUDES … DEFINES … RUNS …)
 #     its tests, one program
 
@@ -15,6 +15,8 @@ if(TRANCHE_WERROR)
   target_compile_options(tranche_flags INTERFACE -Werror)
 endif()
 target_include_directories(tranche_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+# Which ring sees which: the names of the table in it.
+target_compile_options(tranche_flags INTERFACE "SHELL:-include ${CMAKE_SOURCE_DIR}/src/rings.h")
 
 if(TRANCHE_SANITIZE)
   add_compile_options(-fsanitize=${TRANCHE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -29,9 +31,32 @@ if(TRANCHE_SANITIZE)
     add_compile_options(-fsanitize=fuzzer-no-link)
   endif()
 else()
-  # The release hardening; the sanitizers have checks of their own.
+  # The release hardening; the sanitizers have checks of their own. tools/check_binary.py
+  # looks for it in what comes out.
   add_compile_options(-fstack-protector-strong)
-  add_compile_definitions($<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2> _GLIBCXX_ASSERTIONS)
+  include(CheckCXXCompilerFlag)
+  include(CheckCXXSourceCompiles)
+  # Control flow: the first is x86-64's, the second aarch64's.
+  foreach(flag -fcf-protection=full -mbranch-protection=standard -fstack-clash-protection)
+    string(MAKE_C_IDENTIFIER "TRANCHE_HAS_${flag}" known)
+    check_cxx_compiler_flag(${flag} ${known})
+    if(${known})
+      add_compile_options(${flag})
+    endif()
+  endforeach()
+  # Level 3 also checks sizes that are known only when the program runs.
+  check_cxx_source_compiles("
+    #if !__has_builtin(__builtin_dynamic_object_size)
+    #error no level 3
+    #endif
+    int main() {}" TRANCHE_HAS_FORTIFY_3)
+  set(fortify 2)
+  if(TRANCHE_HAS_FORTIFY_3)
+    set(fortify 3)
+  endif()
+  # Some compilers have a level of their own.
+  add_compile_options("$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=${fortify}>")
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
   add_link_options(-Wl,-z,relro,-z,now)
 endif()
 # Small where speed does not matter: most of it runs once, or every few seconds, and

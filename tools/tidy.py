@@ -20,7 +20,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 PASSES = pathlib.Path.home() / ".cache" / "tranche" / "tidy"
-OURS = ("src/", "sim/", "tests/", "demo/")
+OURS = ("src/", "testbed/", "tests/", "demo/")
 # Half of all files are tests, and every check walks through the test library's
 # headers. These are the checks that find something there.
 CHECKS_OF_TESTS = ("-*,bugprone-dangling-handle,bugprone-unused-raii,bugprone-use-after-move,"
