@@ -26,7 +26,7 @@ if(NOT TRANCHE_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
 endif()
 
 execute_process(
-  COMMAND dpkg-query -W -f "\${Package} \${Version}\n" libstdc++-12-dev libgtest-dev libgmock-dev libc6-dev
+  COMMAND dpkg-query -W -f "\${Package} \${Version}\n" libstdc++-12-dev libgtest-dev libgmock-dev libc6-dev libfmt-dev
   OUTPUT_VARIABLE packages ERROR_QUIET)
 
 function(tranche_sum headers)
@@ -39,7 +39,8 @@ endfunction()
 add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 
 set(usual <algorithm> <array> <atomic> <chrono> <condition_variable> <filesystem> <fstream> <functional>
-    <map> <memory> <mutex> <optional> <ranges> <set> <string> <string_view> <thread> <utility> <variant> <vector>)
+    <map> <memory> <mutex> <optional> <ranges> <set> <string> <string_view> <thread> <utility> <variant> <vector>
+    <fmt/core.h>)
 file(WRITE ${CMAKE_BINARY_DIR}/headers.cc "")
 
 add_library(tranche_module_headers STATIC ${CMAKE_BINARY_DIR}/headers.cc)

@@ -15,6 +15,8 @@ if(TRANCHE_WERROR)
   target_compile_options(tranche_flags INTERFACE -Werror)
 endif()
 target_include_directories(tranche_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+# Messages; header-only, so that nothing more is linked.
+target_link_libraries(tranche_flags INTERFACE fmt::fmt-header-only)
 # Which ring sees which: the names of the table in it.
 target_compile_options(tranche_flags INTERFACE "SHELL:-include ${CMAKE_SOURCE_DIR}/src/rings.h")
 
