@@ -238,6 +238,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
     kill_agent();
     if (random_() % 2 == 0) write("config.yaml", any_configuration());
     start();
+    expect_log("tranche-device-plugin starts");  // from here on it takes signals
     await_any_resource();
   }
 

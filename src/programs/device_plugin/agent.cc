@@ -374,9 +374,11 @@ class Agent {
 
 int run_agent(const Sources& sources, const Loaded& loaded, Log& log) {
   log.configure(loaded.settings.log_format, loaded.settings.log_level);
+  // Before the first line: who sees that line may send a signal, and one that is not taken yet
+  // would end the agent.
+  Result<UniqueFd> signals = take_signals({SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2});
   log.info("tranche-device-plugin starts", {{"version", kVersion}});
   log_remarks(loaded, log);
-  Result<UniqueFd> signals = take_signals({SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGUSR1, SIGUSR2});
   if (!signals) {
     log.error("cannot take signals", {{"reason", signals.error().message}});
     return 1;
