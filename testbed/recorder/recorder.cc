@@ -2,19 +2,18 @@
 #include "testbed/recorder/recorder.h"
 
 #include <grpcpp/grpcpp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "deviceplugin_v1beta1.grpc.pb.h"
 #include "os/errno_error.h"
 #include "os/files.h"
+#include "os/loop.h"
 #include "testbed/kubelet/channel.h"
 
 namespace tranche::testbed::recorder {
@@ -24,8 +23,8 @@ using standin::SocketServer;
 
 constexpr const char* kKubeletSocket = "kubelet.sock";
 
-// How often a kubelet is looked for whose socket is not there, or answers not.
-constexpr int kLookForKubeletMs = 50;
+// Pause between attempts to reach a kubelet that does not listen.
+constexpr std::chrono::milliseconds kLookForKubelet{50};
 
 // A plugin that removes its socket is about to end its stream, with a status
 // that the kubelet is to see. One that does not is cut off after this time.
@@ -126,34 +125,37 @@ Result<Recorder::Watches> Recorder::open_watches(const Options& options) {
 }
 
 Status Recorder::serve_until(int stop_fd) {
-  while (true) {
-    if (!server_) {
-      if (Status met = meet_kubelet(); !met) return met;
-    }
-    std::array<pollfd, 3> fds{pollfd{stop_fd, POLLIN, 0}, pollfd{watches_.kubelet.fd(), POLLIN, 0},
-                              pollfd{watches_.plugins.fd(), POLLIN, 0}};
-    ::poll(fds.data(), fds.size(), poll_timeout_ms());
-    if (fds[0].revents != 0) return Done{};
-    if (fds[1].revents != 0) {
-      if (Status followed = follow_kubelet(); !followed) return followed;
-    }
-    if (fds[2].revents != 0) {
-      if (Status followed = follow_plugins(); !followed) return followed;
-    }
+  if (Status met = meet_kubelet(); !met) return met;
+  Loop loop;
+  Status outcome = Done{};
+  const auto take = [&](const Status& followed) {
+    if (followed) return;
+    outcome = followed;
+    loop.stop();
+  };
+  loop.on_readable(stop_fd, [&] { loop.stop(); });
+  loop.add({.fd = [this] { return watches_.kubelet.fd(); },
+            .due = [this] { return due(); },
+            .look = [&](auto) { take(follow_kubelet()); }});
+  loop.add({.fd = [this] { return watches_.plugins.fd(); },
+            .look = [&](auto) { take(follow_plugins()); }});
+  loop.after_each([&] {
     end_retired();
-  }
+    if (!server_) take(meet_kubelet());
+  });
+  loop.run();
+  return outcome;
 }
 
-int Recorder::poll_timeout_ms() {
+std::optional<Recorder::Clock::time_point> Recorder::due() {
   const std::lock_guard lock(mutex_);
-  auto timeout = std::chrono::milliseconds(server_ ? -1 : kLookForKubeletMs);
+  std::optional<Clock::time_point> due;
+  if (!server_) due = Clock::now() + kLookForKubelet;
   for (const Served& served : served_) {
     if (!served.retired_until) continue;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        std::max(*served.retired_until - Clock::now(), Clock::duration::zero()));
-    timeout = timeout.count() < 0 ? left : std::min(timeout, left);
+    due = due ? std::min(*due, *served.retired_until) : *served.retired_until;
   }
-  return static_cast<int>(timeout.count());
+  return due;
 }
 
 Status Recorder::meet_kubelet() {

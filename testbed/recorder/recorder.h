@@ -83,7 +83,7 @@ class Recorder {
   void end_all(const std::string& why);
   void end_one(const Endpoint* endpoint, const std::string& why);
 
-  int poll_timeout_ms();
+  std::optional<Clock::time_point> due();
 
   const Options options_;
   const std::string kubelet_socket_;

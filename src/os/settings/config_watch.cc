@@ -157,13 +157,6 @@ FileLook ConfigWatch::look() const {
   return look;
 }
 
-int ConfigWatch::pause_ms(int most, Clock::time_point now) const {
-  const std::optional<Clock::time_point> next = due();
-  if (!next) return most;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, most));
-}
-
 std::optional<ConfigReading> ConfigWatch::take(Clock::time_point now) {
   if (path_.empty()) {
     if (!std::exchange(insists_, false)) return std::nullopt;

@@ -38,8 +38,6 @@ class ConfigWatch {
   // When take() is worth it without news. It is also to be called now and then
   // beside that: not everything that changes a file can be watched.
   std::optional<Clock::time_point> due() const { return file_.next_look(); }
-  // How long to poll until then, and no longer than `most`.
-  int pause_ms(int most, Clock::time_point now = Clock::now()) const;
 
   // The file, when it is another than the last that was given and complete.
   std::optional<ConfigReading> take(Clock::time_point now = Clock::now());

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/device_plugin/agent.h"
 
-#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdint>
 #include <ctime>
 #include <iterator>
 #include <memory>
@@ -39,6 +36,7 @@
 #include "node/nested/host_grant_reader.h"
 #include "os/instance_lock.h"
 #include "os/latest.h"
+#include "os/loop.h"
 #include "os/settings/config_watch.h"
 #include "os/signals.h"
 #include "os/unique_fd.h"
@@ -207,39 +205,36 @@ class Agent {
   }
 
   void watch() {
-    Clock::time_point housekeeping = Clock::now() + kHousekeeping;
-    while (true) {
-      std::array<pollfd, 4> fds{pollfd{signals_.get(), POLLIN, 0}, pollfd{news_.fd(), POLLIN, 0},
-                                pollfd{config_watch_.fd(), POLLIN, 0},
-                                pollfd{host_grant_ ? host_grant_->fd() : -1, POLLIN, 0}};
-      ::poll(fds.data(), fds.size(), pause_until(housekeeping));
-      if (fds[0].revents != 0 && !take_signal()) return;
-      if (fds[1].revents != 0) news_.clear();
-      if (const auto reading = take_change(config_watch_, log_)) reload(*reading);
-      const bool is_due = Clock::now() >= housekeeping;
-      if (is_due) housekeeping = Clock::now() + kHousekeeping;
-      const bool has_new_grant = host_grant_ && host_grant_->look(Clock::now());
-      if (has_new_grant || fds[1].revents != 0 || is_due) {
-        reconcile();
-      } else {
-        tidy_.run();
-      }
-      if (is_due && !control_) start_control();
+    Loop loop;
+    loop.on_signal(signals_, [&](int signal) {
+      if (!take_signal(signal)) loop.stop();
+    });
+    loop.on_ring(news_, [this] { is_due_ = true; });
+    follow(loop, config_watch_, log_, [this](const ConfigReading& reading) { reload(reading); });
+    if (host_grant_) {
+      loop.add({.fd = [this] { return host_grant_->fd(); },
+                .due = [this] { return from_now(host_grant_->due(Clock::now())); },
+                .look = [this](Clock::time_point now) { is_due_ |= host_grant_->look(now); }});
     }
+    loop.every(kHousekeeping, [this] {
+      is_due_ = true;
+      if (!control_) start_control();
+    });
+    loop.add({.due = [this] { return from_now(tidy_.due()); }, .look = [](auto) {}});
+    loop.after_each([this] {
+      if (std::exchange(is_due_, false)) return reconcile();
+      tidy_.run();
+    });
+    loop.run();
   }
 
-  int pause_until(Clock::time_point housekeeping) const {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(housekeeping - Clock::now());
-    auto pause = std::min(left, tidy_.due().value_or(left));
-    if (host_grant_) pause = std::min(pause, host_grant_->due(Clock::now()).value_or(pause));
-    return config_watch_.pause_ms(static_cast<int>(std::max<std::int64_t>(pause.count(), 0)));
+  static std::optional<Clock::time_point> from_now(std::optional<std::chrono::milliseconds> pause) {
+    return pause ? std::optional(Clock::now() + *pause) : std::nullopt;
   }
 
   // False: it asks us to end.
-  bool take_signal() {
-    const std::optional<int> signal = next_signal(signals_);
-    if (!signal) return true;
-    switch (*signal) {
+  bool take_signal(int signal) {
+    switch (signal) {
       case SIGHUP: config_watch_.insist(); return true;
       case SIGUSR1: scanner_.release({}); return true;
       case SIGUSR2: scanner_.resume(); return true;
@@ -360,7 +355,8 @@ class Agent {
   HandedOffTidy tidy_;
 
   Observer observer_;
-  Observed observed_;  // what wanted_ was planned from
+  bool is_due_ = false;  // a new plan, at the end of this round of the loop
+  Observed observed_;    // what wanted_ was planned from
   Wanted wanted_;
   CdiFiles cdi_;
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 namespace tranche::programs {
+namespace {
 
 std::optional<ConfigReading> take_change(ConfigWatch& watch, Log& log) {
   const ConfigWatch::Clock::time_point now = ConfigWatch::Clock::now();
@@ -17,6 +18,18 @@ std::optional<ConfigReading> take_change(ConfigWatch& watch, Log& log) {
         {{"file", watch.path()}});
   }
   return reading;
+}
+
+}  // namespace
+
+void follow(Loop& loop, ConfigWatch& watch, Log& log,
+            std::function<void(const ConfigReading&)> changed) {
+  loop.add({.fd = [&watch] { return watch.fd(); },
+            .due = [&watch] { return watch.due(); },
+            .look =
+                [&watch, &log, changed = std::move(changed)](auto) {
+                  if (const auto reading = take_change(watch, log)) changed(*reading);
+                }});
 }
 
 Result<Loaded> load_reading(const Sources& sources, const std::string& path,

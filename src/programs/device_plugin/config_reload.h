@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of a reload beside composing: loading what the watch has read, and
-// what the log says about it. The main thread's.
+// The steps of a reload beside planning: reading a file that has changed, and logging what it
+// changes. For the main thread.
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <string>
 
 #include "os/log.h"
+#include "os/loop.h"
 #include "os/settings/config_watch.h"
 #include "programs/settings/load.h"
 
 namespace tranche::programs {
 
-// The file when it has changed; the log says what holds a change up.
-std::optional<ConfigReading> take_change(ConfigWatch& watch, Log& log);
+// Calls with the file whenever it has changed; the log says what holds a change up.
+void follow(Loop& loop, ConfigWatch& watch, Log& log,
+            std::function<void(const ConfigReading&)> changed);
 
 // An error, too, for a file without any content, unless it is /dev/null: a file that
 // somebody is about to write is empty for a moment, and would withdraw everything.

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/device_plugin/mps_control_daemon.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <iostream>
 #include <utility>
@@ -23,6 +20,7 @@
 #include "node/mps/supervisor.h"
 #include "os/errno_error.h"
 #include "os/files.h"
+#include "os/loop.h"
 #include "os/settings/config_watch.h"
 #include "os/signals.h"
 #include "os/unique_fd.h"
@@ -37,7 +35,6 @@ namespace {
 constexpr const char* kProgram = "mps-control-daemon";
 // Where the chart mounts the host's mps.root.
 constexpr const char* kRoot = "/mps";
-using Clock = std::chrono::steady_clock;
 // Between two looks at the driver and at a file behind links.
 constexpr std::chrono::seconds kLookAgain{30};
 
@@ -76,11 +73,6 @@ Result<DriverReading> look_at_driver(nvml::NvmlSource& source) {
   return reading;
 }
 
-int milliseconds_until(Clock::time_point when) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now());
-  return static_cast<int>(std::max<std::chrono::milliseconds::rep>(left.count(), 0));
-}
-
 class ControlDaemon {
  public:
   ControlDaemon(Sources sources, const Loaded& loaded, std::string root, UniqueFd signals)
@@ -99,21 +91,17 @@ class ControlDaemon {
   int run() {
     plan();
     mark();
-    Clock::time_point next_look = Clock::now() + kLookAgain;
-    for (bool goes_on = true; goes_on;) {
-      std::array<pollfd, 3> fds{pollfd{signals_.get(), POLLIN, 0}, pollfd{news_.fd(), POLLIN, 0},
-                                pollfd{config_watch_.fd(), POLLIN, 0}};
-      ::poll(fds.data(), fds.size(), config_watch_.pause_ms(milliseconds_until(next_look)));
-      if (fds[0].revents != 0) goes_on = take_signal();
-      if (fds[1].revents != 0) news_.clear();
-      if (const auto reading = take_change(config_watch_, log_)) reload(*reading);
-      // Clients that come and go ring too; they do not put the look off.
-      if (goes_on && Clock::now() >= next_look) {
-        plan();
-        next_look = Clock::now() + kLookAgain;
-      }
-      mark();
-    }
+    Loop loop;
+    loop.on_signal(signals_, [&](int signal) {
+      if (signal != SIGHUP) return loop.stop();
+      config_watch_.insist();
+    });
+    loop.on_ring(news_, [] {});
+    follow(loop, config_watch_, log_, [this](const ConfigReading& reading) { reload(reading); });
+    // Clients that come and go ring too; they do not put this off.
+    loop.every(kLookAgain, [this] { plan(); });
+    loop.after_each([this] { mark(); });
+    loop.run();
     log_.info("stopping");
     plan_ = {};
     for (const std::string& path : marked_) ::unlink(path.c_str());
@@ -122,15 +110,6 @@ class ControlDaemon {
   }
 
  private:
-  // False: it asks us to end.
-  bool take_signal() {
-    const std::optional<int> signal = next_signal(signals_);
-    if (!signal) return true;
-    if (*signal != SIGHUP) return false;
-    config_watch_.insist();
-    return true;
-  }
-
   void reload(const ConfigReading& reading) {
     const Result<Loaded> loaded = load_reading(sources_, settings_.config_file, reading);
     if (!loaded) {
