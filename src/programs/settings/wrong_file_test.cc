@@ -193,9 +193,12 @@ TEST(WrongFile, HasADurationWithoutItsUnit) {
 }
 
 TEST(WrongFile, NamesAResourceOfKubernetes) {
-  EXPECT_EQ(answer("tranche:\n  policies:\n    - {resource: cpu}\n"),
-            "config.yaml:3: tranche.policies[0].resource: cpu is a resource of Kubernetes itself; "
-            "name the devices otherwise, such as nvidia.com/gpu or example.com/gpu-memory");
+  for (const std::string name : {"cpu", "hugepages-2Mi", "hugepages-1Gi"}) {
+    EXPECT_EQ(answer("tranche:\n  policies:\n    - {resource: " + name + "}\n"),
+              "config.yaml:3: tranche.policies[0].resource: " + name +
+                  " is a resource of Kubernetes itself; name the devices otherwise, such as "
+                  "nvidia.com/gpu or example.com/gpu-memory");
+  }
 }
 
 TEST(WrongFile, NamesAResourceInCapitals) {
