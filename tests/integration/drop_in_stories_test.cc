@@ -144,6 +144,19 @@ TEST_F(CheckConfigStory, NamesWhatMatchesNoGpuOfTheNode) {
                                      ":4: tranche.policies: a.b/x: no GPU has index 7\n"));
 }
 
+TEST_F(CheckConfigStory, TakesTheFileAsAnArgument) {
+  write("config.yaml", "flags: {migStrategy: mixed}\n");
+  const auto shown = command({"check-config", path("config.yaml")});
+  EXPECT_EQ(shown.exit_code, 0) << shown.error;
+  EXPECT_THAT(shown.output, HasSubstr(path("config.yaml") + ":1"));
+  EXPECT_EQ(command({"check-config", "-o", "json", path("config.yaml")}).exit_code, 0);
+  const auto twice = command({"check-config", path("config.yaml"), "--config-file=b.yaml"});
+  EXPECT_EQ(twice.exit_code, 1);
+  EXPECT_THAT(twice.error, HasSubstr("check-config takes one file"));
+  EXPECT_THAT(command({"check-config", "a.yaml", "b.yaml"}).error,
+              HasSubstr("check-config takes one file"));
+}
+
 TEST_F(CheckConfigStory, SaysWhatItCannotCheckWithoutADriver) {
   const auto named = check("tranche: {excludeDevices: [9]}\n");
   EXPECT_EQ(named.exit_code, 0) << named.error;
