@@ -110,6 +110,11 @@ class NvidiasValues(unittest.TestCase):
         ({"containerVulkanIcdPath": "/a"}, "give both"),
         ({"allowDefaultNamespace": False, "namespaceOverride": "default"}, "allowDefaultNamespace"),
         ({"migStrategy": "mixd"}, "value must be one of 'none', 'single', 'mixed'"),
+        ({"nodeSelector": {"a": True}}, "want string"),
+        ({"podLabels": {"a": 1}}, "want string"),
+        ({"podAnnotations": {"a": True}}, "want string"),
+        ({"selectorLabelsOverride": {"a": True}}, "want string"),
+        ({"serviceAccount": {"annotations": {"a": True}}}, "want string"),
         ({"noTimestamp": True}, "'noTimestamp' not allowed"),
         ({"cdi": {"unknown": 1}}, "'unknown' not allowed"),
     )

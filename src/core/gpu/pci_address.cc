@@ -19,6 +19,8 @@ std::optional<std::uint32_t> parse_hex(std::string_view text, std::uint32_t most
 }  // namespace
 
 std::optional<PciAddress> parse_pci_address(std::string_view text) {
+  constexpr std::string_view kOfKernelLog = "PCI:";
+  if (text.starts_with(kOfKernelLog)) text.remove_prefix(kOfKernelLog.size());
   std::uint32_t function = 0;
   if (const std::size_t dot = text.find('.'); dot != std::string_view::npos) {
     const auto parsed = parse_hex(text.substr(dot + 1), 7);

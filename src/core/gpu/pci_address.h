@@ -22,7 +22,7 @@ struct PciAddress {
 };
 
 // Takes every form met in the field: "00000000:07:00.0" (NVML),
-// "0000:07:00.0" (kernel), "07:00.0" (short), "0000:07:00" (kernel log).
+// "0000:07:00.0" (kernel), "07:00.0" (short), "0000:07:00" and "PCI:0000:07:00" (kernel log).
 std::optional<PciAddress> parse_pci_address(std::string_view text);
 
 // "0000:07:00.0", as folders below /sys/bus/pci/devices are named.

@@ -12,6 +12,7 @@ TEST(PciAddress, IsTheSameInEveryForm) {
   EXPECT_EQ(parse_pci_address("0000:07:00.0"), seven);
   EXPECT_EQ(parse_pci_address("07:00.0"), seven);
   EXPECT_EQ(parse_pci_address("0000:07:00"), seven);
+  EXPECT_EQ(parse_pci_address("PCI:0000:07:00"), seven);
 }
 
 TEST(PciAddress, TakesUpperCaseAndWideDomains) {
@@ -25,7 +26,7 @@ TEST(PciAddress, IsWrittenAsTheKernelNamesItsFolders) {
 
 TEST(PciAddress, RefusesWhatIsNone) {
   for (const char* text : {"", "07", "GPU-1", "0000:100:00.0", "0000:07:20.0", "0000:07:00.8",
-                           "0000:07:00.", "x:07:00.0", "0:0:0:0"}) {
+                           "0000:07:00.", "x:07:00.0", "0:0:0:0", "PCI:", "PCI:PCI:07:00.0"}) {
     EXPECT_EQ(parse_pci_address(text), std::nullopt) << text;
   }
 }

@@ -150,6 +150,7 @@ MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
                     .limits_are_the_daemons = true};
     entry.views = {{.given_by = root_here, .pipe = root_here + place}};
     entry.pipe = options.nvidia_root + place;
+    entry.nvidia_root = options.nvidia_root;
     for (const std::string& root : {root_here, options.nvidia_root}) {
       entry.ready_when.push_back(root + "/.ready");
       entry.ready_when.push_back(root + "/" + resource + "/.started");

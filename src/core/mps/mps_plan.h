@@ -64,6 +64,7 @@ struct MpsElsewhere {
   // One of these files must exist before a container may use the daemon; empty: not
   // checked.
   std::vector<std::string> ready_when;
+  std::string nvidia_root;  // --mps-root, on the host; empty: not NVIDIA's daemon
 
   bool operator==(const MpsElsewhere&) const = default;
 };

@@ -137,6 +137,7 @@ TEST(MpsPlan, FollowsNvidiasLayout) {
                           MpsWiring::Mount{"/dev/shm", "/run/nvidia/mps/shm", false}));
   EXPECT_EQ(found.pipe, "/run/nvidia/mps/nvidia.com/gpu/pipe");
   EXPECT_THAT(found.views, ElementsAre(MpsElsewhere::View{"/mps", "/mps/nvidia.com/gpu/pipe"}));
+  EXPECT_EQ(found.nvidia_root, "/run/nvidia/mps");
   EXPECT_THAT(found.ready_when,
               ElementsAre("/mps/.ready", "/mps/nvidia.com/gpu/.started", "/run/nvidia/mps/.ready",
                           "/run/nvidia/mps/nvidia.com/gpu/.started"));

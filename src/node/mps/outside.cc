@@ -83,7 +83,8 @@ MpsWiring OutsideWatch::look(const MpsElsewhere& elsewhere, Clock::time_point no
   if (!ready) {
     wiring.problem = "NVIDIA's MPS control daemon is not ready: none of " +
                      elsewhere.ready_when.front() + " and " + elsewhere.ready_when.at(1) +
-                     " is there";
+                     " is there; on the node that folder is " + elsewhere.nvidia_root +
+                     ", by --mps-root";
     return wiring;
   }
   // The first place that somebody gave us to look at, or else the path itself.

@@ -167,7 +167,11 @@ TEST_F(DaemonOfOthers, IsRefusedWhereItsFolderIsAnotherUsers) {
 
 TEST_F(DaemonOfOthers, OfNvidiasIsSoughtWhenItSaysThatItIsReady) {
   elsewhere_.ready_when = {dir_.path(".ready"), dir_.path("x/.started")};
-  EXPECT_THAT(look().problem, HasSubstr("control daemon is not ready"));
+  elsewhere_.nvidia_root = "/run/nvidia/mps";
+  EXPECT_EQ(look().problem, "NVIDIA's MPS control daemon is not ready: none of " +
+                                dir_.path(".ready") + " and " + dir_.path("x/.started") +
+                                " is there; on the node that folder is /run/nvidia/mps, by "
+                                "--mps-root");
   std::ofstream{dir_.path(".ready")}.flush();
   EXPECT_EQ(look().problem, "there is no " + pipe_);
   const UniqueFd daemon = listen();

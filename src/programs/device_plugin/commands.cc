@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/device_plugin/commands.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <iterator>
 #include <string>
 
 #include "core/sharing/offer.h"
@@ -12,6 +14,7 @@
 #include "node/driver/gpu_numbers_file.h"
 #include "node/driver/kernel_files.h"
 #include "programs/device_plugin/node_status.h"
+#include "programs/device_plugin/node_warnings.h"
 #include "programs/device_plugin/numbers.h"
 #include "programs/device_plugin/own_look.h"
 
@@ -88,7 +91,8 @@ bool names_gpus(const SharingPolicy& sharing) {
 }
 
 // Says what of the configuration matches no GPU here, where the driver is here.
-void check_against_node(const Settings& settings) {
+void check_against_node(const Loaded& loaded) {
+  const Settings& settings = loaded.settings;
   if (!names_gpus(settings.sharing)) return;
   const NodeStatus status = own_look(settings);
   if (status.inventory.driver == DriverKind::kNone) {
@@ -98,9 +102,11 @@ void check_against_node(const Settings& settings) {
               << "); to compare them, run check-config in the agent's pod on the node\n";
     return;
   }
-  for (const std::string& note : status.catalog.notes) std::cerr << "warning: " << note << "\n";
-  for (const std::string& note : unmatched_patterns(status.inventory, settings.sharing)) {
-    std::cerr << "warning: " << note << "\n";
+  std::vector<std::string> notes = status.catalog.notes;
+  std::ranges::move(unmatched_patterns(status.inventory, settings.sharing),
+                    std::back_inserter(notes));
+  for (const std::string& warning : node_warnings(loaded, notes)) {
+    std::cerr << "warning: " << warning << "\n";
   }
 }
 
@@ -145,7 +151,7 @@ int run_check_config(const Loaded& loaded, OutputFormat format) {
     for (const std::string& warning : loaded.warnings) std::cerr << "warning: " << warning << "\n";
     for (const std::string& notice : loaded.notices) std::cerr << "note: " << notice << "\n";
   }
-  check_against_node(loaded.settings);
+  check_against_node(loaded);
   return 0;
 }
 

@@ -272,9 +272,14 @@ TEST(HolderPods, AreNotNoneWhereTheyAreNotKnown) {
                            "UID:.metadata.uid | grep u-1"));
   EXPECT_THAT(tables(status),
               AllOf(HasSubstr("Some pods are known by their uid alone: --pod-resources-socket is "
-                              "empty\n  to find one: kubectl get pods -A "),
-                    Not(HasSubstr("not known"))));
+                              "empty\n  to find them: kubectl get pods -A "),
+                    HasSubstr("UID:.metadata.uid | grep u-1\n"), Not(HasSubstr("not known"))));
   EXPECT_THAT(view("2", status), Not(HasSubstr("not known")));
+  status.ledger->holdings.push_back(status.ledger->holdings[1]);
+  status.ledger->holdings.push_back(held("nvidia.com/gpu", "", {"GPU-0"}));
+  status.ledger->holdings[3].holder = {.pod_uid = "u-2"};
+  EXPECT_THAT(tables(status), HasSubstr(" | grep -E 'u-1|u-2'\n")) << "each once";
+  status.ledger->holdings.resize(2);
   status.ledger->holdings[1].holder = {};
   EXPECT_THAT(holder_pods(to_json(status))->unnamed,
               testing::ElementsAre(HasSubstr("being made holds a GPU, too")));

@@ -22,6 +22,11 @@ TEST(GpuWords, TakeGpusByUuidIndexOrPciAddress) {
   EXPECT_THAT(*gpus_named({}, node), IsEmpty());
 }
 
+TEST(GpuWords, TakeAPciAddressAsTheKernelsLogHasIt) {
+  // NVRM: Xid (PCI:0000:11:00): 79, …
+  EXPECT_EQ(*gpu_named("PCI:0000:11:00", a_node(3)), GpuUuid("GPU-1"));
+}
+
 TEST(GpuWords, NameTheWordThatIsNoGpu) {
   EXPECT_THAT(gpus_named({"0", "7"}, a_node(3)).error().message, HasSubstr("no GPU '7'"));
 }

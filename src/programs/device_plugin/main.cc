@@ -14,11 +14,13 @@
 #include "base/text.h"
 #include "node/mps/launch.h"
 #include "os/patient_caller.h"
+#include "os/settings/command_line.h"
 #include "programs/device_plugin/agent.h"
 #include "programs/device_plugin/commands.h"
 #include "programs/device_plugin/mps_control_daemon.h"
 #include "programs/device_plugin/own_flags.h"
 #include "programs/device_plugin/version.h"
+#include "programs/settings/flag_table.h"
 #include "programs/settings/help.h"
 #include "programs/settings/load.h"
 
@@ -107,6 +109,20 @@ std::string words_problem(const std::string& command, const std::vector<std::str
   return {};
 }
 
+// `check-config FILE` is `check-config --config-file=FILE`. The problem with the words; empty:
+// none.
+std::string take_file(std::vector<std::string>& arguments) {
+  const CommandLine line = parse_command_line(flag_table(), arguments);
+  if (line.positionals.empty()) return {};
+  const bool has_flag = std::ranges::any_of(
+      line.flags, [](const GivenFlag& given) { return given.flag->name == "config-file"; });
+  if (has_flag || line.positionals.size() > 1) {
+    return "check-config takes one file: `check-config FILE` or `check-config --config-file=FILE`";
+  }
+  arguments.insert(arguments.begin(), "--config-file=" + line.positionals.front());
+  return {};
+}
+
 int dispatch(const std::string& command, Sources sources) {
   const Result<OutputFormat> format =
       command.empty() ? Result(OutputFormat::kTable)
@@ -120,8 +136,13 @@ int dispatch(const std::string& command, Sources sources) {
   if (command == "release" && *gpu) {
     return complain("release takes GPUs without a flag: `release " + **gpu + "`");
   }
-  sources.allow_positionals =
-      command == "release" || command == "numbers" || command == "resume" || command == "devices";
+  if (command == "check-config") {
+    if (const std::string problem = take_file(sources.arguments); !problem.empty()) {
+      return complain(problem);
+    }
+  }
+  sources.allow_positionals = command == "release" || command == "numbers" || command == "resume" ||
+                              command == "devices" || command == "check-config";
   const Result<Loaded> loaded = load_settings(sources);
   if (!loaded)
     return complain_of_settings(loaded.error().message, command, config_file_of(sources));

@@ -122,8 +122,7 @@ void ask_kubelet(const Settings& settings, NodeStatus& status) {
           ? Error{ErrorCode::kNotFound, "there is no socket '" + socket + "'"}
           : PodResourcesClient(socket).list({});
   if (!holdings) {
-    status.ledger_problem =
-        "no agent runs, and the kubelet does not say: " + holdings.error().message;
+    status.ledger_problem = "the kubelet does not say: " + holdings.error().message;
     holdings = read_checkpoint(settings.kubelet.checkpoint, {});
     if (!holdings) return;
     status.catalog.notes.push_back(

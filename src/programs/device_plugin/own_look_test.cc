@@ -42,5 +42,18 @@ TEST(OwnLook, LeavesTheDriverClosedWhereItCannotReadWhetherItIsReleased) {
                                                                 "released")));
 }
 
+// An agent may run that this user may not ask; the line on the agent says which it is.
+TEST(OwnLook, BlamesNoAgentForWhatTheKubeletDoesNotSay) {
+  TempDir dir;
+  Settings settings;
+  settings.state_dir = dir.path();
+  settings.host_root = dir.path();
+  settings.driver.container_root = dir.path();
+  settings.kubelet.pod_resources_socket = dir.path("kubelet.sock");
+  settings.kubelet.checkpoint = "";
+  EXPECT_EQ(own_look(settings).ledger_problem,
+            "the kubelet does not say: there is no socket '" + dir.path("kubelet.sock") + "'");
+}
+
 }  // namespace
 }  // namespace tranche::programs

@@ -61,14 +61,17 @@ std::string pod_text(const Json& holder) {
 
 // Why rows have uids and no names, and how to find the names.
 std::string uid_note(const Json& document) {
-  const auto& holders = document.at("holders");
-  const bool has_unnamed = std::ranges::any_of(holders, [](const Json& holder) {
-    return text_of(holder.at("pod")).empty() && !text_of(holder.at("podUid")).empty();
-  });
-  if (!has_unnamed) return {};
+  std::vector<std::string> uids;
+  for (const Json& holder : document.at("holders")) {
+    const std::string uid = text_of(holder.at("podUid"));
+    const bool is_unnamed = text_of(holder.at("pod")).empty() && !uid.empty();
+    if (is_unnamed && std::ranges::find(uids, uid) == uids.end()) uids.push_back(uid);
+  }
+  if (uids.empty()) return {};
+  const std::string pattern = uids.size() == 1 ? uids.front() : "-E '" + join(uids, "|") + "'";
   const std::string why = document.value("holderNamesProblem", "");
   return "Some pods are known by their uid alone" + (why.empty() ? "" : ": " + why) +
-         "\n  to find one: " + find_by_uid("UID") + "\n";
+         "\n  to find them: " + find_by_uid(pattern) + "\n";
 }
 
 std::string amount(const Json& device) {

@@ -9,8 +9,9 @@
 namespace tranche::programs {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOurs = {"version", "flags", "resources",
-                                                   "sharing", "imex",  "tranche"};
+// Keys at the top of a file of ours, and of no values of a chart. Charts have `resources`
+// and `imex`, too.
+constexpr std::array<std::string_view, 3> kOurs = {"flags", "sharing", "tranche"};
 // Keys at the top of the values of NVIDIA's chart or ours, and of no file of ours.
 constexpr std::array<std::string_view, 10> kOfValues = {
     "affinity",          "config", "devicePlugin", "fullnameOverride", "image", "nameOverride",
@@ -21,10 +22,24 @@ bool is_in(const std::array<std::string_view, N>& words, const std::string& word
   return std::ranges::find(words, word) != words.end();
 }
 
+bool has_key_of_ours(const ConfigNode& root) {
+  return std::ranges::any_of(root.keys, [](const NodeKey& key) { return is_in(kOurs, key.text); });
+}
+
 // "data.config.yaml", the first text in a section that has lines; else "data.<name>".
 std::string inner_file(const ConfigNode& section, const std::string& shown) {
   if (section.kind != NodeKind::kMap || section.keys.empty()) return shown + ".<name>";
   return shown + "." + brief(section.keys.front().text);
+}
+
+DocumentProblem whole_config_map(const ConfigNode* data, unsigned line) {
+  const std::string inner = inner_file(data == nullptr ? ConfigNode{} : *data, "data");
+  return DocumentProblem{line,
+                         "this is a whole ConfigMap, not the configuration file in it; give what "
+                         "is below " +
+                             inner +
+                             ", without the indentation, or mount the ConfigMap and name "
+                             "the file in the mount"};
 }
 
 std::optional<DocumentProblem> kubernetes_object(const ConfigNode& root) {
@@ -37,19 +52,19 @@ std::optional<DocumentProblem> kubernetes_object(const ConfigNode& root) {
                                      ", not a configuration file; a configuration file begins "
                                      "with 'version: v1'"};
   }
+  return whole_config_map(given_item(root, "data"), line);
+}
+
+// What is left of a ConfigMap without its kind.
+std::optional<DocumentProblem> bare_data(const ConfigNode& root) {
   const ConfigNode* data = given_item(root, "data");
-  const std::string inner = inner_file(data == nullptr ? ConfigNode{} : *data, "data");
-  return DocumentProblem{line,
-                         "this is a whole ConfigMap, not the configuration file in it; give what "
-                         "is below " +
-                             inner +
-                             ", without the indentation, or mount the ConfigMap and name "
-                             "the file in the mount"};
+  const bool is_map = data != nullptr && data->kind == NodeKind::kMap;
+  if (!is_map || has_key_of_ours(root)) return std::nullopt;
+  return whole_config_map(data, key_line(root, "data"));
 }
 
 std::optional<DocumentProblem> helm_values(const ConfigNode& root) {
-  const auto is_ours = [](const NodeKey& key) { return is_in(kOurs, key.text); };
-  if (std::ranges::any_of(root.keys, is_ours)) return std::nullopt;
+  if (has_key_of_ours(root)) return std::nullopt;
   const auto first = std::ranges::find_if(
       root.keys, [](const NodeKey& key) { return is_in(kOfValues, key.text); });
   if (first == root.keys.end()) return std::nullopt;
@@ -67,6 +82,7 @@ std::optional<DocumentProblem> helm_values(const ConfigNode& root) {
 std::optional<DocumentProblem> foreign_document(const ConfigNode& root) {
   if (root.kind != NodeKind::kMap) return std::nullopt;
   if (auto object = kubernetes_object(root)) return object;
+  if (auto data = bare_data(root)) return data;
   for (const NodeKey& key : root.keys) {
     if (key.text != "GPUSharingConfig" && key.text != "GPUPartitionSize") continue;
     return DocumentProblem{key.line,

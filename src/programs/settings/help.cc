@@ -27,7 +27,7 @@ constexpr std::array kCommands = {
     Command{"check-config",
             "Check flags, environment and file as the agent would, and print the "
             "effective configuration: each value with where it came from.",
-            "[-o table|json]"},
+            "[FILE|--config-file=FILE] [-o table|json]"},
     Command{"capture",
             "Describe this node's GPUs in a file that the simulated driver can replay; for "
             "bug reports and tests. With --anonymous, without serial numbers and the like.",

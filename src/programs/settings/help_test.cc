@@ -50,6 +50,11 @@ TEST(CommandHelp, IsTheCommandsOwnAndShort) {
   EXPECT_LT(split(help, '\n').size(), 20U);
 }
 
+TEST(CommandHelp, OfCheckConfigNamesTheFile) {
+  EXPECT_THAT(command_help("tranche-device-plugin", "check-config"),
+              HasSubstr("check-config [FILE|--config-file=FILE] [-o table|json] [flags]"));
+}
+
 TEST(HelpText, FitsInto100ColumnsWithoutTrailingSpace) {
   for (const std::string& line : split(help_text("tranche-device-plugin"), '\n')) {
     EXPECT_LE(line.size(), 100U) << line;

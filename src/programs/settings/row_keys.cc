@@ -151,8 +151,10 @@ constexpr std::string_view kOfKubernetes[] = {"cpu", "memory", "storage", "ephem
 
 std::optional<ResourceName> read_new_name(RowValue& value) {
   const std::string& text = value.node().text;
-  if (std::ranges::find(kOfKubernetes, text) == std::end(kOfKubernetes)) return read_name(value);
-  value.complain(text +
+  const bool is_taken = text.starts_with("hugepages-") ||
+                        std::ranges::find(kOfKubernetes, text) != std::end(kOfKubernetes);
+  if (!is_taken) return read_name(value);
+  value.complain(brief(text) +
                  " is a resource of Kubernetes itself; name the devices otherwise, such as "
                  "nvidia.com/gpu or example.com/gpu-memory");
   return std::nullopt;

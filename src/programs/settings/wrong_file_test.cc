@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "os/files.h"
 #include "programs/settings/file_schema.h"
 #include "programs/settings/testing/loading.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using namespace tranche::programs::testing;
 
 std::string answer(const std::string& content) { return problem_of(load_file(content)); }
@@ -35,6 +37,13 @@ TEST(WrongFile, IsAWholeConfigMap) {
             "the file in the mount");
 }
 
+TEST(WrongFile, IsTheDataOfAConfigMap) {
+  EXPECT_EQ(answer("data:\n  gpus.yaml: |\n    version: v1\n    flags: {}\n"),
+            "config.yaml:1: this is a whole ConfigMap, not the configuration file in it; give what "
+            "is below data.gpus.yaml, without the indentation, or mount the ConfigMap and name "
+            "the file in the mount");
+}
+
 TEST(WrongFile, IsAnotherKubernetesObject) {
   EXPECT_EQ(answer("apiVersion: apps/v1\nkind: DaemonSet\nspec: {}\n"),
             "config.yaml:2: this is a Kubernetes DaemonSet, not a configuration file; a "
@@ -48,6 +57,17 @@ TEST(WrongFile, IsTheValuesOfAChart) {
   EXPECT_EQ(answer("nodeSelector: {}\nimage: {tag: v1}\n"),
             "config.yaml:1: these are values of a Helm chart, not a configuration file; give them "
             "to helm with -f, or give here what is below config.map.<name>");
+  // Both charts have keys that a configuration file has, too.
+  const std::string map = "config:\n  map:\n    default: |-\n      version: v1\n";
+  for (const char* own : {"version: v1\n", "resources: {limits: {cpu: 1}}\n", "imex: {}\n"}) {
+    EXPECT_EQ(answer(own + map),
+              "config.yaml:2: these are values of a Helm chart, not a configuration file; give "
+              "them to helm with -f, or give here what is below config.map.default");
+  }
+  EXPECT_THAT(answer(*read_file(TRANCHE_DOCS "/../deploy/helm/values.yaml")),
+              MatchesRegex("config.yaml:[0-9]+: these are values of a Helm chart, not a "
+                           "configuration file; give them to helm with -f, or give here what is "
+                           "below config.map.<name>"));
 }
 
 TEST(WrongFile, IsTheFileOfGooglesPlugin) {
@@ -173,9 +193,12 @@ TEST(WrongFile, HasADurationWithoutItsUnit) {
 }
 
 TEST(WrongFile, NamesAResourceOfKubernetes) {
-  EXPECT_EQ(answer("tranche:\n  policies:\n    - {resource: cpu}\n"),
-            "config.yaml:3: tranche.policies[0].resource: cpu is a resource of Kubernetes itself; "
-            "name the devices otherwise, such as nvidia.com/gpu or example.com/gpu-memory");
+  for (const std::string name : {"cpu", "hugepages-2Mi", "hugepages-1Gi"}) {
+    EXPECT_EQ(answer("tranche:\n  policies:\n    - {resource: " + name + "}\n"),
+              "config.yaml:3: tranche.policies[0].resource: " + name +
+                  " is a resource of Kubernetes itself; name the devices otherwise, such as "
+                  "nvidia.com/gpu or example.com/gpu-memory");
+  }
 }
 
 TEST(WrongFile, NamesAResourceInCapitals) {

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 
 from cluster import nvidia
 from cluster.cluster import until
@@ -24,7 +25,16 @@ CONFIG_MAPS = "/api/v1/namespaces/kube-system/configmaps"
 IMAGE_LINE = re.compile(r"^( +(?:- )?)image: .*$", re.MULTILINE)
 LABEL = "nvidia.com/gpu.present=true"
 TAINT = "nvidia.com/gpu=present:NoSchedule"
+MIGRATION = PROJECT / "docs/migrating-from-nvidia.md"
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+
+
+def documented_settings(heading):
+    """The values that the page on migrating gives to helm below a heading."""
+    section = MIGRATION.read_text().partition(f"\n### {heading}\n")[2].partition("\n##")[0]
+    command = re.search("^helm upgrade --install tranche .*", section.replace("\\\n", " "), re.MULTILINE)
+    words = shlex.split(command[0])
+    return [word for pair in zip(words, words[1:]) if pair[0].startswith("--set") for word in pair]
 
 
 @only_ours("installs our image; NVIDIA's plugin is here as a program of its Go module, not as its image")
@@ -133,8 +143,7 @@ class ByHelm(Installed):
             self.cluster.checked("kubectl", "label", "nodes", "--all", "--overwrite", f"{label}={value}")
         self.addCleanup(self.cluster.inside, "kubectl", "label", "nodes", "--all", f"{label}-")
         set_label("true")
-        self.install('runtimeClassName="nvidia"', f'nodeSelector={json.dumps({label: "true"})}',
-                     'podLabels={"app": "nvidia-device-plugin-daemonset"}')
+        self.helm("install", "tranche", DEPLOY / "helm", *documented_settings("NVIDIA's GPU operator"))
         self.until_offered(8)
         pod, = self.agent_pods()
         self.assertEqual(pod["metadata"]["labels"]["app"], "nvidia-device-plugin-daemonset")

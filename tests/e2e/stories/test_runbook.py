@@ -2,12 +2,13 @@
 """The runbook of docs/health.md, command by command, on a node with a broken GPU."""
 import re
 
+from cluster.cluster import until
 from cluster.layout import NODE_NAME
 
 from .gpus import DRIVER_ROOT
 from .story import GPU, REPOSITORY, SIM
 from .story_sets import extended
-from .test_install import Installed, SYSTEM_PODS
+from .test_install import Installed, MANIFESTS, MIGRATION, SYSTEM_PODS
 
 DOCUMENT = REPOSITORY / "docs/health.md"
 STEP = re.compile(r"^\*\*(\d+)\. ([^*]+?)\.?\*\*", re.MULTILINE)
@@ -33,8 +34,9 @@ def steps():
             for head, end in zip(heads, ends)]
 
 
-@extended
-class Runbook(Installed):
+class WithShell(Installed):
+    """Runs commands of the documents."""
+
     def put_nvidia_smi(self):
         """Where the node's shell finds it first."""
         folder = self.cluster.layout.state / "runbook"
@@ -52,6 +54,9 @@ class Runbook(Installed):
         self.assertEqual(done.returncode, 0, f"{commands}\n{done.stdout}{done.stderr}")
         return done.stdout
 
+
+@extended
+class Runbook(WithShell):
     def test_every_command_of_the_runbook_brings_a_broken_gpu_back(self):
         gpus = self.gpus("dgx-a100")
         self.install('runtimeClassName="nvidia"')
@@ -110,3 +115,33 @@ class Runbook(Installed):
         self.cluster.checked("kubectl", "wait", "--for=delete", "--namespace=kube-system", "--timeout=60s", f"pod/{old}")
         self.run_step(next(block for number, _, blocks in steps() if number == 0 for block in blocks)
                       .replace("NODE=gpu-7 ", f"NODE={NODE_NAME} "))
+
+
+@extended
+class RunbookAfterMigration(WithShell):
+    default_runtime = "nvidia"
+
+    def commands(self):
+        """Those of the page on migrating, for NVIDIA's static manifest: there, and back."""
+        section = MIGRATION.read_text().partition("\n### NVIDIA's static manifest\n")[2].partition("\n### ")[0]
+        return BLOCK.findall(section)
+
+    def test_names_the_agents_pod_its_node_and_pods_after_nvidias_static_manifest_was_patched(self):
+        manifest = (MANIFESTS / "nvidia-static.yml").read_text()
+        self.cluster.checked("kubectl", "apply", "-f", "-",
+                             input=manifest.replace("IMAGE", "localhost/tranche-device-plugin:0.1.0"))
+        self.until_offered(8)
+        before = self.agent_pods()[0]["metadata"]["uid"]
+        there, back = self.commands()
+        self.tools = self.put_nvidia_smi()
+        self.run_step(f"NODE={NODE_NAME}; cd {self.tools}\n{there}")
+        until(lambda: before not in [pod["metadata"]["uid"] for pod in self.agent_pods()], "the old pod's end", 60)
+        self.until_offered(8)
+        self.run_under_nvidia("train-0")
+        names = steps()[0][2][0].replace("NODE=gpu-7 ", f"NODE={NODE_NAME} ")
+        shown = self.run_step(f'{names}\nkubectl exec -n "$NAMESPACE" "$AGENT" -- tranche-device-plugin devices')
+        self.assertIn(f"Node:   {NODE_NAME}", shown)
+        self.assertIn("default/train-0", shown)
+        self.run_step(back)
+        until(lambda: [pod for pod in self.agent_pods()
+                       if "app.kubernetes.io/name" not in pod["metadata"]["labels"]], "the pod as before", 60)

@@ -91,9 +91,12 @@ void NvmlSource::close() {
 std::string NvmlSource::still_open() const {
   std::vector<std::string> calls;
   for (const auto& [index, place] : places_) {
-    if (place.stuck.is_stuck()) calls.push_back(place.stuck_where);
+    if (!place.stuck.is_stuck()) continue;
+    calls.push_back(
+        "one about " +
+        (place.gpu ? place.gpu->text : "the GPU with the driver's index " + std::to_string(index)));
   }
-  if (stuck_.is_stuck()) calls.emplace_back("a call about the driver as a whole");
+  if (stuck_.is_stuck()) calls.emplace_back("one about the driver as a whole");
   if (stuck_wait_.is_stuck()) calls.emplace_back("waiting for events");
   if (stuck_topology_.is_stuck()) calls.emplace_back("reading the topology");
   if (limits_.is_stuck()) calls.emplace_back("asking for memory limits");

@@ -215,10 +215,13 @@ TEST_F(NvmlSourceOnAWorld, GoesOnReadingTheOthersWhileOneHangs) {
 TEST_F(NvmlSourceOnAWorld, SaysWhenAHungCallKeepsTheDriverOpen) {
   patience_ = milliseconds(200);
   open("hgx-h200");
+  read();
   apply(sim::block_call("nvmlDeviceGetUUID", sim::GpuRef(6U)));
   read();
   source_->close();
   EXPECT_THAT(logged_, HasSubstr("a driver call that does not return keeps the driver open"));
+  EXPECT_THAT(source_->still_open(),
+              testing::StartsWith("a driver call of the agent has not returned: one about GPU-"));
   apply(sim::clear_faults());
   while (calls_left_behind() > 0) std::this_thread::yield();
 }
