@@ -70,7 +70,8 @@ def work(session, pipe, others, end_cluster):
 
 
 def run(session, count, end_cluster):
-    """Runs all stories in `count` workers. A worker that dies is a failure."""
+    """Runs all stories in `count` workers. A story whose worker dies has failed. Returns the names of the
+    workers that failed between stories or could not remove their cluster."""
     workers, waiting, running, needs = {}, list(session.items), {}, {}
     hook = session.config.hook
     for _ in range(min(count, len(waiting))):
@@ -93,6 +94,7 @@ def run(session, count, end_cluster):
                     data = pipe.recv()
                 except EOFError:
                     item = running.pop(pipe)
+                    workers.pop(pipe).join()
                     hook.pytest_runtest_logreport(report=pytest.TestReport(
                         item.nodeid, item.location, {}, "failed", "the worker process ended", "call"))
                     continue
@@ -114,4 +116,4 @@ def run(session, count, end_cluster):
         for pipe, process in workers.items():
             pipe.close()
             process.join()
-    session.testsfailed += sum(process.exitcode != 0 for process in workers.values())
+    return [process.name for process in workers.values() if process.exitcode]
