@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 
 import elf
 import libraries
@@ -208,12 +210,23 @@ class Refusal(unittest.TestCase):
     def test_other_machine(self):
         content = bytearray(pathlib.Path(PROGRAM).read_bytes())
         content[18:20] = b"\xf3\x00"
-        with self.assertRaisesRegex(elf.ElfError, "machine 243; images are made for amd64"):
+        with self.assertRaisesRegex(elf.ElfError, "program is for RISC-V; images are made for amd64"):
             make_image.make(self.file(content))
 
     def test_damaged(self):
         with self.assertRaisesRegex(elf.ElfError, "is a damaged ELF file"):
             make_image.make(self.file(pathlib.Path(PROGRAM).read_bytes()[:70]))
+
+    def test_32_bits(self):
+        content = bytearray(pathlib.Path(PROGRAM).read_bytes())
+        content[4] = 1
+        with self.assertRaisesRegex(elf.ElfError, "is not a 64-bit little-endian ELF file"):
+            make_image.make(self.file(content))
+
+    def test_machine_without_readelf(self):
+        with unittest.mock.patch.dict(os.environ, PATH="/nowhere"):
+            with self.assertRaisesRegex(elf.ElfError, "install the package binutils"):
+                make_image.make(PROGRAM)
 
     def test_library_that_is_not_found(self):
         content = pathlib.Path(PROGRAM).read_bytes().replace(b"libc.so.6\0", b"libx.so.6\0")

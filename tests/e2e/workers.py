@@ -1,111 +1,119 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs stories beside each other, each worker with a cluster of its own.
+"""Runs the stories that pytest collected in parallel, each worker process with its own cluster.
 
-Stories wait more than they compute, so that two clusters on two cores take half the
-time of one. A worker keeps its cluster for as long as there are stories that it fits.
+Stories wait more than they compute, so two clusters on two cores take half the time of one. A worker
+keeps its cluster as long as there are stories that it fits. pytest-xdist cannot schedule like this: its
+workers start a story only once they know the next one.
 """
 import collections
-import contextlib
 import multiprocessing
-import os
 import signal
-import sys
-import time
+from multiprocessing import connection
 
-# Stories that use the same thing of the machine say so by this, and run one at a time.
-EXCLUSIVE = "uses_alone"
+import pytest
 
-
-class Queue:
-    """Which stories are yet to run; shared by the workers."""
-
-    def __init__(self, tests):
-        self.tests = tests
-        self.lock = multiprocessing.Lock()
-        self.taken = multiprocessing.Array("b", len(tests), lock=False)
-        self.things = sorted({getattr(test, EXCLUSIVE) for test in tests if getattr(test, EXCLUSIVE, "")})
-        self.in_use = multiprocessing.Array("b", max(1, len(self.things)), lock=False)
-
-    def _may_begin(self, place):
-        thing = getattr(self.tests[place], EXCLUSIVE, "")
-        return not self.taken[place] and not (thing and self.in_use[self.things.index(thing)])
-
-    def take(self, needs):
-        """The next story for a worker whose cluster fits `needs`, or None: none is left that may begin."""
-        with self.lock:
-            waiting = [place for place in range(len(self.tests)) if self._may_begin(place)]
-            if not waiting:
-                return None
-            fitting = [place for place in waiting if self.tests[place].needs() == needs]
-            if not fitting:  # a new cluster, for as many stories as possible
-                counts = collections.Counter(self.tests[place].needs() for place in waiting)
-                most = max(counts, key=lambda needs: (counts[needs], needs))
-                fitting = [place for place in waiting if self.tests[place].needs() == most]
-            chosen = self.tests[fitting[0]]
-            self.taken[fitting[0]] = 1
-            if getattr(chosen, EXCLUSIVE, ""):
-                self.in_use[self.things.index(getattr(chosen, EXCLUSIVE))] = 1
-            return chosen
-
-    def done(self, test):
-        if getattr(test, EXCLUSIVE, ""):
-            with self.lock:
-                self.in_use[self.things.index(getattr(test, EXCLUSIVE))] = 0
-
-    def is_empty(self):
-        with self.lock:
-            return all(self.taken)
+FORK = multiprocessing.get_context("fork")  # a worker has the collected stories
+PRINTER = "stories"  # the plugin that prints
 
 
-def tell_stories(queue, new_result, end_cluster, outcomes):
-    """A worker's life."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    needs = None
+def interrupt(*_):
+    """Handles a signal, once: nothing may interrupt the removal of a cluster."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    raise KeyboardInterrupt
+
+
+def next_story(waiting, running, needs):
+    """For a worker whose cluster fits `needs`; None if no story may start beside the running ones."""
+    in_use = {item.cls.uses_alone for item in running} - {""}
+    able = [item for item in waiting if item.cls.uses_alone not in in_use]
+    if not any(item.cls.needs() == needs for item in able):  # a new cluster, for as many as possible
+        counts = collections.Counter(item.cls.needs() for item in able)
+        needs = max(counts, key=lambda needs: (counts[needs], needs), default=None)
+    return next((item for item in able if item.cls.needs() == needs), None)
+
+
+class Forward:
+    """In a worker: sends the reports to the parent, where pytest counts and prints them."""
+
+    def __init__(self, pipe, config):
+        self.pipe, self.config = pipe, config
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        if call.when == "call":
+            item.user_properties += item.instance.properties().items()
+        outcome = yield
+        # What pytest prints begins with the exception's type.
+        outcome.get_result().reason = str(call.excinfo.value) if call.excinfo else ""
+
+    def pytest_runtest_logreport(self, report):
+        self.pipe.send(self.config.hook.pytest_report_to_serializable(config=self.config, report=report))
+
+
+def work(session, pipe, others, end_cluster):
+    """Runs the stories whose numbers come through the pipe, until the parent closes it."""
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C reaches all; the parent sends SIGTERM
+    for other in others:  # only the parent's copy may keep them open
+        other.close()
+    for name in ("terminalreporter", PRINTER):
+        session.config.pluginmanager.unregister(name=name)
+    session.config.pluginmanager.register(Forward(pipe, session.config))
     try:
-        while not queue.is_empty():
-            test = queue.take(needs)
-            if test is None:  # what is left may not begin beside what others are at
-                time.sleep(0.2)
-                continue
-            needs = test.needs()
-            result = new_result()
-            try:
-                test(result)
-            finally:
-                queue.done(test)
-            result.printErrors()
-            outcomes.put((result.testsRun, len(result.failures) + len(result.errors), len(result.skipped)))
+        while True:
+            session.config.hook.pytest_runtest_protocol(item=session.items[pipe.recv()], nextitem=None)
+            pipe.send(None)
+    except (EOFError, KeyboardInterrupt):
+        pass
     finally:
         end_cluster()
 
 
-def run(tests, count, new_result, end_cluster):
-    """(told, failed, skipped) of these stories, by `count` workers. One that dies is a failure."""
-    queue, outcomes = Queue(tests), multiprocessing.SimpleQueue()
-    context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=tell_stories, args=(queue, new_result, end_cluster, outcomes))
-               for _ in range(min(count, len(tests)))]
-    sys.stdout.flush()  # else each worker writes what is in the buffer
-    for worker in workers:
-        worker.start()
-    totals = [0, 0, 0]
-
-    def collect():
-        while not outcomes.empty():
-            for place, number in enumerate(outcomes.get()):
-                totals[place] += number
+def run(session, count, end_cluster):
+    """Runs all stories in `count` workers. A story whose worker dies has failed. Returns the names of the
+    workers that failed between stories or could not remove their cluster."""
+    workers, waiting, running, needs = {}, list(session.items), {}, {}
+    hook = session.config.hook
+    for _ in range(min(count, len(waiting))):
+        pipe, theirs = multiprocessing.Pipe()
+        workers[pipe] = FORK.Process(target=work, args=(session, theirs, [*workers, pipe], end_cluster))
+        workers[pipe].start()
+        theirs.close()
+    free = list(workers)
     try:
-        while any(worker.is_alive() for worker in workers):
-            for worker in workers:
-                worker.join(0.2)
-            collect()
+        while running or (waiting and free):
+            for pipe in list(free):
+                item = next_story(waiting, running.values(), needs.get(pipe))
+                if item:
+                    waiting.remove(item)
+                    free.remove(pipe)
+                    running[pipe], needs[pipe] = item, item.cls.needs()
+                    pipe.send(session.items.index(item))
+            for pipe in connection.wait(running):
+                try:
+                    data = pipe.recv()
+                except EOFError:
+                    item = running.pop(pipe)
+                    workers.pop(pipe).join()
+                    hook.pytest_runtest_logreport(report=pytest.TestReport(
+                        item.nodeid, item.location, {}, "failed", "the worker process ended", "call"))
+                    continue
+                if data is None:
+                    del running[pipe]
+                    free.append(pipe)
+                else:
+                    hook.pytest_runtest_logreport(
+                        report=hook.pytest_report_from_serializable(config=session.config, data=data))
+            if not waiting:  # a cluster that nobody needs any more
+                for pipe in free:
+                    pipe.close()
+                free.clear()
     except KeyboardInterrupt:
-        for worker in workers:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(worker.pid, signal.SIGTERM)
-        for worker in workers:
-            worker.join()
+        for process in workers.values():
+            process.terminate()
         raise
-    collect()
-    totals[1] += sum(worker.exitcode != 0 for worker in workers)
-    return tuple(totals)
+    finally:
+        for pipe, process in workers.items():
+            pipe.close()
+            process.join()
+    return [process.name for process in workers.values() if process.exitcode]

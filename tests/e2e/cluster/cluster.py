@@ -80,7 +80,7 @@ class Cluster:
         self.layout.make_folders()
         certificates.make(self.layout)
         configuration.write(self.layout, self.programs, kubelet_changes or {}, default_runtime)
-        images.make(self.layout, self.programs)
+        images.make(self.layout.images, self.programs["pods"])
         self._start_node()
         try:
             self.boot(before_kubelet)

@@ -8,6 +8,7 @@ import tempfile
 import time
 import unittest
 
+import pytest
 import traces
 from cluster.cluster import PROGRAMS, Cluster, built_programs
 from cluster.layout import NODE_NAME
@@ -44,7 +45,7 @@ class Story(OnCluster, unittest.TestCase):
     uses_alone = ""
     shared = None  # (needs, cluster)
     began = ended = None
-    plugins = ()
+    plugins = ended_plugins = ()
     plugin_took_part = False
 
     def setUp(self):
@@ -86,14 +87,17 @@ class Story(OnCluster, unittest.TestCase):
     def clear(self):
         """Empties the node. One that a story failed on is given up, but for its logs."""
         self.ended = time.monotonic()
+        if self.has_failed():
+            self.ended_plugins = [plugin.last_words() for plugin in self.plugins if plugin.has_ended()]
+            self.give_cluster_up()
+            return
         try:
-            if not self.has_failed():
-                self.empty_the_node()
-                return
+            self.empty_the_node()
         except Exception:
             self.give_cluster_up()
             raise
-        self.give_cluster_up()
+        if not (under_test.IS_OURS or self.plugin_took_part or self.raised()):
+            self.skipTest("the story does not start the plugin under test")
 
     def empty_the_node(self):
         for plugin in self.plugins:
@@ -116,9 +120,17 @@ class Story(OnCluster, unittest.TestCase):
         for plugin in self.plugins:
             plugin.process.wait(30)
 
+    def raised(self):
+        """What the story has raised so far, also to be skipped: pytest's result has it."""
+        return [info.value for info in self._outcome.result._excinfo or ()]
+
     def has_failed(self):
-        result = self._outcome.result
-        return any(test is self for test, _ in result.failures + result.errors)
+        return not all(isinstance(error, pytest.skip.Exception) for error in self.raised())
+
+    def properties(self):
+        """For the report."""
+        return {"seconds": round(self.seconds(), 1), "flags": [plugin.flags for plugin in self.plugins],
+                "ended": list(self.ended_plugins)}
 
     def logs_folder(self):
         return LOGS / self.id().split("stories.")[-1]
