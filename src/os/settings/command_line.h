@@ -26,6 +26,16 @@ struct CommandLine {
   std::vector<std::string> problems;  // one sentence each
 };
 
-CommandLine parse_command_line(OptionTable table, const std::vector<std::string>& arguments);
+// What a command line may have besides the options of the table.
+struct AlsoKnown {
+  // Parsed as those of the table: who resolves the table alone does not see them.
+  OptionTable options = {};
+  bool version = true;  // whether the program has a --version
+};
+CommandLine parse_command_line(OptionTable table, const std::vector<std::string>& arguments,
+                               const AlsoKnown& also = {});
+
+// One sentence for each positional, for a command line that takes none.
+std::vector<std::string> positional_problems(const CommandLine& line);
 
 }  // namespace tranche::os

@@ -29,7 +29,7 @@ std::string flag_line(const Option& flag) {
   if (flag.name.empty()) return "  " + std::string(flag.environment[0]) + "  (environment only)\n";
   std::string names = "--" + std::string(flag.name);
   for (const std::string_view alias : flag.aliases) {
-    if (!alias.empty()) names += ", --" + std::string(alias);
+    if (!alias.empty()) names += (alias.size() == 1 ? ", -" : ", --") + std::string(alias);
   }
   return "  " + names + value_word(flag) + "\n";
 }

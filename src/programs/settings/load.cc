@@ -24,11 +24,7 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 
 std::vector<std::string> complaints(const Sources& sources, const CommandLine& line) {
   std::vector<std::string> problems = line.problems;
-  if (sources.allow_positionals) return problems;
-  for (const std::string& word : line.positionals) {
-    problems.push_back("unexpected argument '" + brief(word) +
-                       "': flags begin with a dash, and their values follow = or a space");
-  }
+  if (!sources.allow_positionals) append(problems, positional_problems(line));
   return problems;
 }
 
