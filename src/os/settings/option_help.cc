@@ -76,6 +76,13 @@ std::string wrap(std::string_view text, std::size_t indent) {
   return wrapped + line + "\n";
 }
 
+std::string synopsis(const Option& option) {
+  for (const std::string_view alias : option.aliases) {
+    if (alias.size() == 1) return "-" + std::string(alias) + value_word(option);
+  }
+  return "--" + std::string(option.name) + value_word(option);
+}
+
 std::string options_help(OptionTable table) {
   std::string text;
   std::string_view group;
