@@ -61,6 +61,8 @@ Arguments::Arguments(const std::vector<std::string>& words) {
   CommandLine line = parse_command_line(kOptions, words, {.version = false});
   words_ = std::move(line.positionals);
   for (const std::string& problem : line.problems) add_problem(problem);
+  // finish() has the nearest of the flags that the command takes.
+  for (const std::string& name : line.unknown) flags_.emplace(name, "");
   for (const GivenFlag& given : line.flags) {
     const std::string name(given.flag->name);
     if (!flags_.emplace(name, given.value).second) add_problem("--" + name + " is given twice");

@@ -81,6 +81,7 @@ class Parser {
     } else if (const Option* other = find_option(also_.options, word->name)) {
       take_known(*other, *word, argument);
     } else {
+      line_.unknown.push_back(word->name);
       const auto near = nearest(brief(word->name), known_names());
       complain(brief(word->dashed_name) + ": unknown flag" +
                (near ? "; did you mean --" + *near + "?" : "; --help lists all of them"));

@@ -23,7 +23,8 @@ struct CommandLine {
   std::vector<std::string> positionals;  // words that belong to no flag
   bool wants_help = false;
   bool wants_version = false;
-  std::vector<std::string> problems;  // one sentence each
+  std::vector<std::string> unknown;   // names of flags that no table has
+  std::vector<std::string> problems;  // one sentence each; of the unknown ones, too
 };
 
 // What a command line may have besides the options of the table.
