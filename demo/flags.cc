@@ -1,43 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "demo/flags.h"
 
-#include <cstddef>
-#include <string_view>
-
-#include "base/text.h"
+#include "os/settings/option_help.h"
+#include "os/settings/read_options.h"
 
 namespace tranche::demo {
 namespace {
 
-constexpr std::string_view kAgent = "--agent";
-
-Error wrong(const std::string& message) { return {ErrorCode::kInvalidArgument, message}; }
+constexpr auto kOptions = flags_only(
+    "Options",
+    {
+        {.name = "once", .to = {field<&Flags::once>}, .help = "End after the story."},
+        {.name = "fast", .to = {field<&Flags::fast>}, .help = "No pauses for reading."},
+        {.name = "agent",
+         .to = {field<&Flags::agent>},
+         .placeholder = "FILE",
+         .help = "The agent to run, in place of the one that was built with this program."},
+    });
 
 }  // namespace
 
 Result<Flags> parse_flags(const std::vector<std::string>& words) {
-  Flags flags;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--once") {
-      flags.once = true;
-    } else if (word == "--fast") {
-      flags.fast = true;
-    } else if (word == "--help" || word == "-h") {
-      flags.help = true;
-    } else if (word == kAgent && i + 1 < words.size()) {
-      flags.agent = words[++i];
-    } else if (word.starts_with("--agent=")) {
-      flags.agent = word.substr(kAgent.size() + 1);
-    } else if (word == kAgent) {
-      return wrong("--agent needs a value: the binary to run");
-    } else {
-      const auto meant = nearest(word, {"--once", "--fast", "--agent", "--help"});
-      return wrong("there is no flag '" + word + "'" +
-                   (meant ? "; did you mean '" + *meant + "'?" : ""));
-    }
-  }
-  return flags;
+  return read_flags<Flags>(kOptions, words);
 }
 
 std::string usage() {
@@ -45,12 +29,8 @@ std::string usage() {
 
 It needs no GPU, no kubelet and no root. All it makes lies in one temporary folder, which it
 removes at its end.
-
-  --once        end after the story
-  --fast        no pauses for reading
-  --agent FILE  the agent to run, in place of the one that was built with this program
-  --help        this
-
+)" + options_help(kOptions) +
+         R"(
 On a terminal it stays after the story and shows what happens, until Ctrl-C. Where the output is
 no terminal it has no pauses and ends after the story. Colour: only on a terminal, and not where
 NO_COLOR is set.

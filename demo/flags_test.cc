@@ -23,9 +23,8 @@ TEST(DemoFlags, AreReadInAnyOrder) {
 }
 
 TEST(DemoFlags, NameTheirMistakes) {
-  EXPECT_EQ(parse_flags({"--fats"}).error().message,
-            "there is no flag '--fats'; did you mean '--fast'?");
-  EXPECT_EQ(parse_flags({"--agent"}).error().message, "--agent needs a value: the binary to run");
+  EXPECT_EQ(parse_flags({"--fats"}).error().message, "--fats: unknown flag; did you mean --fast?");
+  EXPECT_EQ(parse_flags({"--agent"}).error().message, "--agent: needs a value; write --agent=FILE");
 }
 
 }  // namespace

@@ -41,15 +41,16 @@ class SpawnParameters {
 
   // Our threads block signals and gRPC ignores SIGPIPE: the program gets
   // neither from us.
-  void reset_signals() {
+  void reset_signals(bool own_session) {
     sigset_t none;
     sigset_t all;
     sigemptyset(&none);
     sigfillset(&all);
     ::posix_spawnattr_setsigmask(&attributes, &none);
     ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const int session = own_session ? POSIX_SPAWN_SETSID : 0;
+    ::posix_spawnattr_setflags(
+        &attributes, static_cast<short>(session | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
   }
 
   void place(int fd, int as) {
@@ -74,17 +75,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 int milliseconds_left(Clock::time_point deadline) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
   return static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(left.count(), 0, 1 << 30));
-}
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_error("pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
 // Takes what is there; false when the other side has closed.
@@ -119,9 +109,32 @@ std::vector<std::string> proc_texts(pid_t pid, const char* name) {
 
 }  // namespace
 
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::vector<std::string> environment_list(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> list;
+  for (const auto& [name, value] : variables) list.push_back(join({name, value}, "="));
+  return list;
+}
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return errno_error("pipe");
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
 Result<Process> Process::spawn(const Command& command, const Streams& streams) {
   SpawnParameters parameters;
-  parameters.reset_signals();
+  parameters.reset_signals(command.own_session);
   parameters.place(streams.in, STDIN_FILENO);
   parameters.place(streams.out, STDOUT_FILENO);
   parameters.place(streams.err, STDERR_FILENO);
@@ -129,8 +142,8 @@ Result<Process> Process::spawn(const Command& command, const Streams& streams) {
   const std::vector<char*> words = pointers_to(copy.words);
   const std::vector<char*> environment = pointers_to(copy.environment);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, words[0], &parameters.actions, &parameters.attributes,
-                                  words.data(), environment.data());
+  const int error = ::posix_spawnp(&pid, words[0], &parameters.actions, &parameters.attributes,
+                                   words.data(), environment.data());
   if (error != 0) return errno_error("starting " + command.words[0], error);
   return of(pid);
 }
@@ -170,12 +183,12 @@ bool Process::wait(std::chrono::milliseconds patience) {
   return true;
 }
 
-void Process::kill() const {
+void Process::kill(int signal) const {
   if (pid_ <= 0 || ended_) return;
   if (fd_) {
-    ::syscall(SYS_pidfd_send_signal, fd_.get(), SIGKILL, nullptr, 0);
+    ::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0);
   } else {
-    ::kill(pid_, SIGKILL);
+    ::kill(pid_, signal);
   }
 }
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Other programs: starting one, waiting for one, ending one. Started with
-// posix_spawn, which is safe beside other threads, each in a session of its
-// own, so that no signal of a terminal or a service manager meant for us is
+// posix_spawn, which is safe beside other threads, usually each in a session of
+// its own, so that no signal of a terminal or a service manager meant for us is
 // for it too.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,12 +20,25 @@
 
 namespace tranche::os {
 
+// The environment of this process, and a list of it for a command.
+std::map<std::string, std::string> own_environment();
+std::vector<std::string> environment_list(const std::map<std::string, std::string>& variables);
+
 struct Command {
-  std::vector<std::string> words;        // the first is the program's path
+  // The first is the program's path, or a name without "/" that is in our PATH.
+  std::vector<std::string> words;
   std::vector<std::string> environment;  // "NAME=value"; nothing else is inherited
+  bool own_session = true;               // else a terminal's Ctrl-C ends it with us
 
   bool operator==(const Command&) const = default;
 };
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+// Neither end is inherited.
+Result<Pipe> make_pipe();
 
 // What a program's standard input, output and error are; /dev/null where -1.
 struct Streams {
@@ -57,7 +72,7 @@ class Process {
   bool wait(std::chrono::milliseconds patience);
   // By pidfd, so that no other process that got the number is hit. A kernel
   // without pidfds sends it to the number.
-  void kill() const;
+  void kill(int signal = SIGKILL) const;
 
  private:
   pid_t pid_ = 0;

@@ -72,6 +72,29 @@ TEST(AProcess, IsInASessionOfItsOwnAndTellsItsEnd) {
   EXPECT_FALSE(process->exit_code().has_value());
 }
 
+TEST(AProcess, IsInOurSessionWhereWeWantIt) {
+  Command command = shell("exec sleep 1000");
+  command.own_session = false;
+  Result<Process> process = Process::spawn(command, {});
+  ASSERT_TRUE(process);
+  EXPECT_EQ(::getsid(process->pid()), ::getsid(0));
+  process->kill(SIGTERM);
+  EXPECT_TRUE(process->wait(seconds(30)));
+  EXPECT_EQ(process->ending(), "signal 15");
+}
+
+TEST(AProcess, IsFoundInOurPathByItsNameAlone) {
+  const auto done = run_program({{"sh", "-c", "echo found"}, {}}, "", seconds(30));
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->out, "found\n");
+}
+
+TEST(OwnEnvironment, IsWhatAProgramThatInheritsItGets) {
+  ::setenv("TRANCHE_OWN", "a=b", 1);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_EQ(own_environment().at("TRANCHE_OWN"), "a=b");
+  EXPECT_THAT(environment_list({{"A", "b=c"}, {"D", ""}}), ElementsAre("A=b=c", "D="));
+}
+
 TEST(AProcess, IsFoundByItsEnvironmentAndItsWords) {
   const std::string mine = "TRANCHE_TEST_" + std::to_string(::getpid()) + "=1";
   // No shell: what it forks has its words until it has become another program.

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+struct stat;
+
 namespace tranche::os {
 
 struct FileIdentity {
@@ -28,5 +30,9 @@ struct FileIdentity {
 std::optional<FileIdentity> file_identity(const std::string& path);
 // Of an open file.
 std::optional<FileIdentity> file_identity(int fd);
+FileIdentity file_identity(const struct stat& status);
+
+// Whether both are there, and one file.
+bool is_same_file(const std::optional<FileIdentity>& one, const std::optional<FileIdentity>& other);
 
 }  // namespace tranche::os

@@ -29,6 +29,8 @@ TEST(FileIdentity, IsAnotherAfterAWriteAndAfterAReplacement) {
   const auto replaced = file_identity(path);
   ASSERT_TRUE(replaced.has_value());
   EXPECT_FALSE(replaced->is_same_file(*first));
+  EXPECT_TRUE(is_same_file(written, first));
+  EXPECT_FALSE(is_same_file(std::nullopt, std::nullopt));
 }
 
 TEST(FileIdentity, FollowsLinks) {

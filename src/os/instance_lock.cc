@@ -26,9 +26,7 @@ constexpr int kTryAgainMs = 200;
 // Whether the open file is still the one at the path: the kubelet removes what lies
 // in its folder when it starts.
 bool is_at(const std::string& path, int fd) {
-  const auto there = file_identity(path);
-  const auto ours = file_identity(fd);
-  return there && ours && there->is_same_file(*ours);
+  return is_same_file(file_identity(path), file_identity(fd));
 }
 
 bool asks_to_end(const UniqueFd& signals) {

@@ -8,9 +8,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
+
+#include "os/file_identity.h"
 
 namespace tranche::os {
 
@@ -18,10 +19,7 @@ namespace tranche::os {
 struct FileLook {
   bool is_there = false;
   bool is_regular = false;  // and not /dev/null, say
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;
-  std::int64_t modified = 0;  // in nanoseconds
+  FileIdentity identity;
   std::string content;
   std::string problem;  // why it could not be read; empty: it could
 

@@ -14,8 +14,7 @@ FileLook file(const std::string& content, std::uint64_t inode = 1) {
   FileLook look;
   look.is_there = true;
   look.is_regular = true;
-  look.inode = inode;
-  look.size = content.size();
+  look.identity = {.inode = inode, .size = static_cast<std::int64_t>(content.size())};
   look.content = content;
   return look;
 }
@@ -104,7 +103,7 @@ TEST(SettlingFile, WaitsWhetherADeletedFileComesBack) {
 TEST(SettlingFile, IsUnchangedWhereOnlyItsTimeIsNew) {
   SettlingFile settling(file("old"));
   FileLook touched = file("old");
-  touched.modified = 5;
+  touched.identity.nanoseconds = 5;
   EXPECT_FALSE(settling.takes(touched, kStart));
   EXPECT_FALSE(settling.takes(touched, kStart + kSettled));
   EXPECT_EQ(settling.next_look(), std::nullopt);

@@ -38,19 +38,8 @@ Result<std::string> read_all(int fd, const std::string& path) {
 
 }  // namespace
 
-bool LiveWorld::Stamp::operator==(const Stamp& other) const {
-  return device == other.device && inode == other.inode && size == other.size &&
-         modified.tv_sec == other.modified.tv_sec && modified.tv_nsec == other.modified.tv_nsec;
-}
-
-std::optional<LiveWorld::Stamp> LiveWorld::stamp_now() const {
-  struct stat info{};
-  if (::stat(path_.c_str(), &info) != 0) return std::nullopt;
-  return Stamp{info.st_dev, info.st_ino, info.st_size, info.st_mtim};
-}
-
 Result<Snapshot> LiveWorld::now() {
-  const std::optional<Stamp> stamp = stamp_now();
+  const std::optional<FileIdentity> stamp = file_identity(path_);
   std::unique_lock lock(mutex_);
   if (loaded_ && stamp && stamp == stamp_) return *loaded_;
   return load(lock);
@@ -58,13 +47,12 @@ Result<Snapshot> LiveWorld::now() {
 
 Result<Snapshot> LiveWorld::load(std::unique_lock<std::mutex>&) {
   UniqueFd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info{};
-  if (!file || ::fstat(file.get(), &info) != 0) {
+  const std::optional<FileIdentity> stamp = file_identity(file.get());
+  if (!stamp) {
     stamp_.reset();
     return errno_error("opening the simulated driver's world " + path_);
   }
   // Another thread may have loaded it while this one waited for the lock.
-  const Stamp stamp{info.st_dev, info.st_ino, info.st_size, info.st_mtim};
   if (loaded_ && stamp_ == stamp) return *loaded_;
   const Result<std::string> text = read_all(file.get(), path_);
   Result<World> world = text ? parse_world(*text, path_) : Result<World>(text.error());

@@ -6,8 +6,6 @@
 // Thread-safe.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -15,6 +13,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "os/file_identity.h"
 #include "os/unique_fd.h"
 #include "testbed/world/world.h"
 
@@ -37,24 +36,15 @@ class LiveWorld {
   void wait(const Snapshot& seen, Time until);
 
  private:
-  // Which content the file has. While its descriptor is open, no other file can
-  // get its inode number, so equal stamps mean equal content.
-  struct Stamp {
-    dev_t device = 0;
-    ino_t inode = 0;
-    off_t size = 0;
-    timespec modified{};
-    bool operator==(const Stamp& other) const;
-  };
-
-  std::optional<Stamp> stamp_now() const;
   Result<Snapshot> load(std::unique_lock<std::mutex>& lock);
 
   const std::string path_;
   std::mutex mutex_;
   // Guarded by mutex_.
+  // While its descriptor is open, no other file can get its inode number, so equal stamps
+  // mean equal content.
   UniqueFd file_;
-  std::optional<Stamp> stamp_;
+  std::optional<FileIdentity> stamp_;
   std::optional<Result<Snapshot>> loaded_;
 };
 

@@ -3,88 +3,83 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "os/settings/option_help.h"
+#include "os/settings/read_options.h"
 
 namespace tranche::testbed::standin {
 namespace {
 
 Error wrong(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
-Result<std::uint64_t> parse_count(const std::string& flag, const std::string& value) {
-  const auto number = parse_number<std::uint64_t>(value);
-  if (!number) return wrong(flag + ": \"" + value + "\" is not a number");
+Result<std::uint64_t> parse_count(const std::string& text) {
+  const auto number = parse_number<std::uint64_t>(text);
+  if (!number) return wrong("\"" + text + "\" is not a number");
   return *number;
 }
 
-// A flag with a value: how it is written into the flags.
-using Setter = std::function<Status(Flags&, const std::string& flag, const std::string& value)>;
-
-Status set_seconds(std::chrono::milliseconds& time, const std::string& flag,
-                   const std::string& value) {
-  const Result<std::uint64_t> seconds = parse_count(flag, value);
+Result<std::chrono::seconds> parse_seconds(const std::string& text) {
+  const Result<std::uint64_t> seconds = parse_count(text);
   if (!seconds) return seconds.error();
-  time = std::chrono::seconds(*seconds);
-  return Done{};
+  return std::chrono::seconds(*seconds);
 }
 
-Status set_version(KubeletVersion& version, const std::string& flag, const std::string& value) {
-  if (value != "1.36" && value != "1.37") return wrong(flag + ": give 1.36 or 1.37");
-  version = value == "1.37" ? KubeletVersion::k137 : KubeletVersion::k136;
-  return Done{};
-}
+constexpr Word<KubeletVersion> kVersions[] = {{"1.36", KubeletVersion::k136},
+                                              {"1.37", KubeletVersion::k137}};
 
-std::map<std::string, Setter> value_flags() {
-  return {
-      {"--dir",
-       [](Flags& flags, const std::string&, const std::string& value) -> Status {
-         flags.kubelet.directory = value;
-         return Done{};
-       }},
-      {"--pod-resources",
-       [](Flags& flags, const std::string&, const std::string& value) -> Status {
-         flags.kubelet.pod_resources_directory = value;
-         return Done{};
-       }},
-      {"--kubelet-version",
-       [](Flags& flags, const std::string& flag, const std::string& value) {
-         return set_version(flags.kubelet.version, flag, value);
-       }},
-      {"--grace",
-       [](Flags& flags, const std::string& flag, const std::string& value) {
-         return set_seconds(flags.kubelet.grace, flag, value);
-       }},
-      {"--timeout",
-       [](Flags& flags, const std::string& flag, const std::string& value) {
-         return set_seconds(flags.timeout, flag, value);
-       }},
-      {"--seed",
-       [](Flags& flags, const std::string& flag, const std::string& value) -> Status {
-         const Result<std::uint64_t> seed = parse_count(flag, value);
-         if (!seed) return seed.error();
-         flags.kubelet.seed = *seed;
-         return Done{};
-       }},
-      {"--wait-resource",
-       [](Flags& flags, const std::string& flag, const std::string& value) -> Status {
-         Result<Limits> limits = parse_limits(value);
-         if (!limits) return limits.error().in(flag);
-         flags.wait_for.merge(*limits);
-         return Done{};
-       }},
-      {"--admit",
-       [](Flags& flags, const std::string& flag, const std::string& value) -> Status {
-         Result<Limits> limits = parse_limits(value);
-         if (!limits) return limits.error().in(flag);
-         flags.admit = std::move(*limits);
-         return Done{};
-       }},
-  };
-}
+constexpr auto kKubeletOptions = flags_only(
+    "Options", {
+                   {.name = "dir",
+                    .to = {field<&Flags::kubelet, &KubeletOptions::directory>},
+                    .fallback = "/var/lib/kubelet/device-plugins",
+                    .placeholder = "DIRECTORY",
+                    .help = "The device-plugins directory."},
+                   {.name = "pod-resources",
+                    .to = {field<&Flags::kubelet, &KubeletOptions::pod_resources_directory>},
+                    .fallback_note = "not at all",
+                    .placeholder = "DIRECTORY",
+                    .help = "Serve pod-resources in this directory."},
+                   {.name = "kubelet-version",
+                    .to = {word_field<kVersions, &Flags::kubelet, &KubeletOptions::version>},
+                    .fallback = "1.36",
+                    .complaint = "unknown version ",
+                    .help = "The kubelet that it behaves like."},
+                   {.name = "grace",
+                    .to = {parsed_field<parse_seconds, &Flags::kubelet, &KubeletOptions::grace>},
+                    .fallback = "300",
+                    .placeholder = "SECONDS",
+                    .help = "How long a lost plugin's devices stay in the capacity."},
+                   {.name = "seed",
+                    .to = {parsed_field<parse_count, &Flags::kubelet, &KubeletOptions::seed>},
+                    .fallback = "1",
+                    .placeholder = "NUMBER",
+                    .help = "Of the random order of ids."},
+                   {.name = "timeout",
+                    .to = {parsed_field<parse_seconds, &Flags::timeout>},
+                    .fallback = "60",
+                    .placeholder = "SECONDS",
+                    .help = "Of --wait-resource, and of the command \"wait\"."},
+               });
+constexpr auto kOneShotOptions =
+    flags_only("One pod, then the end; status 0 if it was admitted",
+               {
+                   {.name = "wait-resource",
+                    .to = {field<&Flags::wait_resources>},
+                    .placeholder = "RESOURCE=COUNT[,…]",
+                    .help = "First wait until so many are allocatable; may be repeated."},
+                   {.name = "admit",
+                    .to = {parsed_field<parse_limits, &Flags::admit>},
+                    .placeholder = "RESOURCE=COUNT[,…]",
+                    .help = "What the pod asks for."},
+                   {.name = "print",
+                    .to = {field<&Flags::print>},
+                    .help = "What it was given, a fact a line."},
+               });
+constexpr auto kOptions = joined(kKubeletOptions, kOneShotOptions);
 
 struct Form {
   Command::Kind kind;
@@ -186,39 +181,21 @@ Result<Limits> parse_limits(std::string_view text) {
 }
 
 Result<Flags> parse_flags(const std::vector<std::string>& arguments) {
-  const std::map<std::string, Setter> setters = value_flags();
-  Flags flags;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& flag = arguments[i];
-    if (flag == "--help") flags.help = true;
-    if (flag == "--print") flags.print = true;
-    if (flag == "--help" || flag == "--print") continue;
-    const auto setter = setters.find(flag);
-    if (setter == setters.end()) return wrong("unknown flag \"" + flag + "\"; see --help");
-    if (++i == arguments.size()) return wrong(flag + " needs a value");
-    if (Status set = setter->second(flags, flag, arguments[i]); !set) return set.error();
-  }
-  if (flags.print && !flags.admit) return wrong("--print needs --admit");
+  Result<Flags> flags = read_flags<Flags>(kOptions, arguments);
+  if (!flags) return flags;
+  if (flags->print && !flags->admit) return wrong("--print needs --admit");
+  if (flags->wait_resources.empty()) return flags;
+  Result<Limits> limits = parse_limits(join(flags->wait_resources, ","));
+  if (!limits) return limits.error().in("--wait-resource");
+  flags->wait_for = *std::move(limits);
   return flags;
 }
 
 std::string usage() {
-  return R"(kubelet-standin: a stand-in for the kubelet's device manager
-
-  --dir DIRECTORY            the device-plugins directory; default /var/lib/kubelet/device-plugins
-  --pod-resources DIRECTORY  serve pod-resources in this directory; default: not at all
-  --kubelet-version VERSION  1.36 (default) or 1.37
-  --grace SECONDS            how long a lost plugin's devices stay in the capacity; default 300
-  --seed NUMBER              of the random order of ids; default 1
-
-Without more it reads commands from its input ("help" lists them) and writes a line for each event.
-Each command is answered by lines that end with "ok" or "error: …".
-
-One pod, then the end; status 0 if it was admitted:
-  --wait-resource RESOURCE=COUNT   first wait until so many are allocatable; may be repeated
-  --admit RESOURCE=COUNT[,…]       what the pod asks for
-  --print                          what it was given, a fact a line
-  --timeout SECONDS                of the wait, and of the command "wait"; default 60
+  return "kubelet-standin: a stand-in for the kubelet's device manager\n" + options_help(kOptions) +
+         R"(
+Without options of the last group it reads commands from its input ("help" lists them) and writes a
+line for each event. Each command is answered by lines that end with "ok" or "error: …".
 )";
 }
 

@@ -21,10 +21,11 @@ struct Flags {
   bool help = false;
   // One-shot mode, where either is given: wait for these counts to be
   // allocatable, admit one pod, end.
+  std::vector<std::string> wait_resources;  // as written
   Limits wait_for;
   std::optional<Limits> admit;
   bool print = false;  // what the pod was given
-  std::chrono::milliseconds timeout = std::chrono::seconds(60);
+  std::chrono::milliseconds timeout{};
 
   bool is_one_shot() const { return admit.has_value() || !wait_for.empty(); }
 };

@@ -44,13 +44,21 @@ TEST(StandinFlags, AreReadIntoOptions) {
 }
 
 TEST(StandinFlags, NameTheirMistakes) {
-  EXPECT_EQ(flag_error({"--dri", "x"}), "unknown flag \"--dri\"; see --help");
-  EXPECT_EQ(flag_error({"--dir"}), "--dir needs a value");
-  EXPECT_EQ(flag_error({"--grace", "soon"}), "--grace: \"soon\" is not a number");
-  EXPECT_EQ(flag_error({"--kubelet-version", "1.20"}), "--kubelet-version: give 1.36 or 1.37");
-  EXPECT_EQ(flag_error({"--admit", "gpu"}), "--admit: \"gpu\" is not RESOURCE=COUNT");
-  EXPECT_EQ(flag_error({"--admit", "a=-1"}), "--admit: \"a=-1\" is not RESOURCE=COUNT");
-  EXPECT_EQ(flag_error({"--admit", "a=1,a=2"}), "--admit: \"a=2\": the resource is given twice");
+  EXPECT_EQ(flag_error({"--dri", "x"}),
+            "--dri: unknown flag; did you mean --dir?\nunexpected argument 'x': flags begin with a "
+            "dash, and their values follow = or a space");
+  EXPECT_EQ(flag_error({"--dir"}),
+            "--dir: needs a value; write --dir=/var/lib/kubelet/device-plugins");
+  EXPECT_EQ(flag_error({"--grace", "soon"}), "--grace soon: \"soon\" is not a number");
+  EXPECT_EQ(
+      flag_error({"--kubelet-version", "1.20"}),
+      "--kubelet-version 1.20: unknown version 1.20 (allowed: 1.36, 1.37; did you mean '1.36'?)");
+  EXPECT_EQ(flag_error({"--admit", "gpu"}), "--admit gpu: \"gpu\" is not RESOURCE=COUNT");
+  EXPECT_EQ(flag_error({"--admit", "a=-1"}), "--admit a=-1: \"a=-1\" is not RESOURCE=COUNT");
+  EXPECT_EQ(flag_error({"--admit", "a=1,a=2"}),
+            "--admit a=1,a=2: \"a=2\": the resource is given twice");
+  EXPECT_EQ(flag_error({"--wait-resource", "gpu"}),
+            "--wait-resource: \"gpu\" is not RESOURCE=COUNT");
   EXPECT_EQ(flag_error({"--print"}), "--print needs --admit");
 }
 

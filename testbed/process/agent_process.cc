@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbed/process/agent_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,10 +11,10 @@
 #include <cerrno>
 #include <optional>
 #include <regex>
-#include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "os/child_process.h"
 #include "os/errno_error.h"
 
 namespace tranche::testbed::standin {
@@ -24,89 +22,10 @@ namespace {
 
 constexpr std::size_t kReadSize = 4096;
 
-std::map<std::string, std::string> inherited_environment() {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return variables;
-}
-
 std::vector<std::string> environment_of(const AgentProcess::Options& options) {
   std::map<std::string, std::string> variables = options.environment;
-  if (options.inherits_environment) variables.merge(inherited_environment());
-  std::vector<std::string> entries;
-  for (const auto& [name, value] : variables) {
-    std::string entry = name;
-    entries.push_back(entry.append("=").append(value));
-  }
-  return entries;
-}
-
-// Pointers to the texts, and a null: what exec takes.
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// The settings of a spawn, with their clean-up.
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawnattr_init(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-
-  void connect(int ours, int theirs) {
-    ::posix_spawn_file_actions_adddup2(&actions_, ours, theirs);
-  }
-
-  // A group of its own, so that its children can be killed with it; and no
-  // blocked signals, whatever the test's threads block.
-  void separate() {
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  }
-
-  Result<pid_t> spawn(std::vector<std::string> command, std::vector<std::string> environment) {
-    const std::vector<char*> arguments = pointers_to(command);
-    const std::vector<char*> variables = pointers_to(environment);
-    pid_t pid = -1;
-    const int failed = ::posix_spawnp(&pid, arguments[0], &actions_, &attributes_, arguments.data(),
-                                      variables.data());
-    if (failed != 0) return errno_error("starting " + command[0], failed);
-    return pid;
-  }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> fds{};
-  if (::pipe2(fds.data(), O_CLOEXEC) != 0) return errno_error("pipe2");
-  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
+  if (options.inherits_environment) variables.merge(own_environment());
+  return environment_list(variables);
 }
 
 // For the input: unlike a pipe it can be written to without SIGPIPE.
@@ -174,15 +93,13 @@ Result<std::unique_ptr<AgentProcess>> AgentProcess::start(const Options& options
   Result<Pipe> error = make_pipe();
   if (!error) return error.error();
 
-  SpawnSettings settings;
-  settings.connect(input->read.get(), STDIN_FILENO);
-  settings.connect(output->write.get(), STDOUT_FILENO);
-  settings.connect(error->write.get(), STDERR_FILENO);
-  settings.separate();
-  const Result<pid_t> pid = settings.spawn(options.command, environment_of(options));
-  if (!pid) return pid.error();
+  // In a session of its own, so that its children can be killed with it.
+  const Result<Process> process = Process::spawn(
+      {.words = options.command, .environment = environment_of(options)},
+      {.in = input->read.get(), .out = output->write.get(), .err = error->write.get()});
+  if (!process) return process.error();
   return std::unique_ptr<AgentProcess>(new AgentProcess(
-      *pid, std::move(input->write), std::move(output->read), std::move(error->read)));
+      process->pid(), std::move(input->write), std::move(output->read), std::move(error->read)));
 }
 
 AgentProcess::AgentProcess(pid_t pid, UniqueFd input, UniqueFd output, UniqueFd error)

@@ -2,7 +2,6 @@
 #include "testbed/recorder/endpoint.h"
 
 #include <grpcpp/grpcpp.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -34,14 +33,6 @@ void wait_for_plugin(grpc::Channel& channel, const ServerContext& context) {
 }
 
 }  // namespace
-
-std::string file_identity(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return {};
-  // Not the time of change: a chmod makes no other file.
-  return std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + "@" +
-         std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
-}
 
 class Endpoint::Forwarder final : public DevicePlugin::Service {
  public:
@@ -180,7 +171,7 @@ Endpoint::Endpoint(const Names& names)
 Endpoint::~Endpoint() { end("the registration is over"); }
 
 bool Endpoint::has_lost_plugin() const {
-  return !identity_.empty() && file_identity(plugin_socket_) != identity_;
+  return identity_ && file_identity(plugin_socket_) != identity_;
 }
 
 void Endpoint::retire() { server_->stop_listening(standin::SocketFile::kRemoved); }

@@ -11,16 +11,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "os/file_identity.h"
 #include "testbed/kubelet/socket_server.h"
 #include "testbed/recorder/recording.h"
 
 namespace tranche::testbed::recorder {
-
-// A file, told from another of the same name. Empty: there is none.
-std::string file_identity(const std::string& path);
 
 class Endpoint {
  public:
@@ -53,7 +52,7 @@ class Endpoint {
   explicit Endpoint(const Names& names);
 
   const std::string plugin_socket_;
-  const std::string identity_;
+  const std::optional<FileIdentity> identity_;
   std::unique_ptr<Forwarder> forwarder_;
   std::unique_ptr<standin::SocketServer> server_;
 };

@@ -12,7 +12,7 @@
 namespace tranche::testbed::recorder {
 
 struct Flags {
-  Recorder::Options recorder = {.kubelet_folder = "/var/lib/kubelet/device-plugins"};
+  Recorder::Options recorder;
   std::string transcript;
   bool help = false;
 };

@@ -26,8 +26,9 @@ TEST(RecorderFlags, NameTheirMistakes) {
   EXPECT_EQ(flag_error({"--transcript", "t"}), "--plugin-folder is missing; see --help");
   EXPECT_EQ(flag_error({"--kubelet-folder=", "--plugin-folder=/p", "--transcript=t"}),
             "--kubelet-folder is missing; see --help");
-  EXPECT_EQ(flag_error({"--transcript"}), "--transcript needs a value");
-  EXPECT_EQ(flag_error({"--transkript=t"}), "unknown flag \"--transkript\"; see --help");
+  EXPECT_EQ(flag_error({"--transcript"}), "--transcript: needs a value; write --transcript=FILE");
+  EXPECT_EQ(flag_error({"--transkript=t"}),
+            "--transkript: unknown flag; did you mean --transcript?");
 }
 
 }  // namespace

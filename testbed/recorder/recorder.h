@@ -94,7 +94,7 @@ class Recorder {
   // Of the thread of run().
   Watches watches_;
   std::unique_ptr<standin::SocketServer> server_;  // null: the kubelet is away
-  std::string kubelet_identity_;
+  std::optional<FileIdentity> kubelet_identity_;
 
   std::mutex mutex_;
   // Guarded by mutex_.

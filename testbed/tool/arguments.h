@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A command's words: `--name value`, `--name=value`, `--switch`, and what stands
-// alone. Reading is strict: a flag that nobody asked for is an error. The first
-// problem is kept.
+// A command's words: options of the tool's one table, and what stands alone. Reading is
+// strict: an option that nobody asked for is an error. The first problem is kept.
 #pragma once
 
 #include <map>
@@ -18,8 +17,7 @@ namespace tranche::testbed::sim {
 
 class Arguments {
  public:
-  // `switches` are the flags that take no value.
-  Arguments(const std::vector<std::string>& words, const std::vector<std::string>& switches);
+  explicit Arguments(const std::vector<std::string>& words);
 
   // The next word that stands alone; empty when there is none.
   std::string word();
@@ -54,5 +52,9 @@ class Arguments {
   std::vector<std::string> asked_;
   std::optional<Error> problem_;
 };
+
+// "gpu state=up|down [gi ci]" is "--gpu G --state up|down [--gi N --ci N]": the table has the
+// words for values, unless one is named here. What is no option stays as it is.
+std::string synopsis(std::string_view names);
 
 }  // namespace tranche::testbed::sim

@@ -202,76 +202,72 @@ std::function<Change(Arguments&, const World&)> of_gpu(Change (*change)(GpuRef))
 
 struct Verb {
   std::string name;
-  std::string flags;
+  std::string options;  // for synopsis()
   std::string help;
   std::function<Change(Arguments&, const World&)> parse;
 };
 
 std::vector<Verb> gpu_verbs() {
   return {
-      {"xid", "--gpu G --xid N [--gi N --ci N] [--route event|log|both] [--pid N --process NAME]",
+      {"xid", "gpu xid [gi ci] [route] [pid process]",
        "the driver reports an error, to sessions and the kernel's log", xid},
-      {"lose", "--gpu G", "every call on the GPU fails; it is still counted", of_gpu(lose)},
-      {"unreachable", "--gpu G",
+      {"lose", "gpu", "every call on the GPU fails; it is still counted", of_gpu(lose)},
+      {"unreachable", "gpu",
        "the driver still says who the GPU is; every read of the card says that it is lost",
        of_gpu(make_unreachable)},
-      {"fall-off", "--gpu G", "the GPU is gone from the enumeration, and the log says so",
+      {"fall-off", "gpu", "the GPU is gone from the enumeration, and the log says so",
        of_gpu(fall_off)},
-      {"require-reset", "--gpu G", "the GPU tells who it is, but does no work",
-       of_gpu(require_reset)},
-      {"come-back", "--gpu G", "the GPU is present again, its counters restarted",
-       of_gpu(come_back)},
-      {"reset", "--gpu G", "the GPU was reset: what was on it is gone", of_gpu(reset)},
-      {"rebind", "--gpu G", "as reset, and the kernel gave it to the driver again", of_gpu(rebind)},
-      {"ecc", "--gpu G", "an uncorrectable memory error, with all that follows",
+      {"require-reset", "gpu", "the GPU tells who it is, but does no work", of_gpu(require_reset)},
+      {"come-back", "gpu", "the GPU is present again, its counters restarted", of_gpu(come_back)},
+      {"reset", "gpu", "the GPU was reset: what was on it is gone", of_gpu(reset)},
+      {"rebind", "gpu", "as reset, and the kernel gave it to the driver again", of_gpu(rebind)},
+      {"ecc", "gpu", "an uncorrectable memory error, with all that follows",
        of_gpu(uncorrectable_ecc)},
-      {"recovery", "--gpu G --action none|reset|reboot|drain-p2p|drain-and-reset|…",
-       "the recovery action changes", recovery},
-      {"event", "--gpu G --type MASK [--data N]", "any other event", event},
-      {"mig", "--gpu G --layout 3g.40gb,2g.20gb:1c:1c", "MIG on, cut so", mig},
-      {"mig-remove", "--gpu G --index N", "one MIG device is destroyed",
+      {"recovery", "gpu action", "the recovery action changes", recovery},
+      {"event", "gpu type [data]", "any other event", event},
+      {"mig", "gpu layout", "MIG on, cut so", mig},
+      {"mig-remove", "gpu index", "one MIG device is destroyed",
        [](Arguments& arguments, const World&) {
          return remove_mig_device(needed_gpu(arguments),
                                   arguments.needed_number<unsigned>("index"));
        }},
-      {"mig-off", "--gpu G", "MIG off", of_gpu(mig_off)},
-      {"plug", "--model M [--pci ADDRESS] [--uuid U] [--minor N] [--numa N]", "a card is added",
-       plug_card},
-      {"unplug", "--gpu G", "the card is taken out", of_gpu(unplug)},
-      {"swap", "--gpu G [--uuid U] [--model M]",
+      {"mig-off", "gpu", "MIG off", of_gpu(mig_off)},
+      {"plug", "model [pci] [uuid] [minor] [numa]", "a card is added", plug_card},
+      {"unplug", "gpu", "the card is taken out", of_gpu(unplug)},
+      {"swap", "gpu [uuid] [model]",
        "another card in the same slot: same PCI address and minor, other uuid and serial", swap},
-      {"memory", "--gpu G --memory-mib N",
+      {"memory", "gpu memory-mib",
        "a reset after which the memory size is another, as when ECC is switched", memory},
-      {"process", "--gpu G --pid N [--name S] [--kind K] [--memory-mib N] [--sm P] [--gi N --ci N]",
+      {"process", "gpu pid [name] [kind] [memory-mib] [sm] [gi ci]",
        "a process runs on the GPU, or changes", process},
-      {"process-end", "--gpu G --pid N", "it ends", process_end},
-      {"fabric", "--gpu G --state completed|in_progress|not_started|not_supported",
-       "the fabric's state", fabric},
-      {"link", "--gpu G --link N --state up|down", "an NVLink goes down or up", link},
-      {"vitals", "--gpu G [--temperature C] [--power-mw N] [--energy-mj N] [--utilization P] …",
+      {"process-end", "gpu pid", "it ends", process_end},
+      {"fabric", "gpu state=completed|in_progress|not_started|not_supported", "the fabric's state",
+       fabric},
+      {"link", "gpu link state=up|down", "an NVLink goes down or up", link},
+      {"vitals", "gpu [temperature] [power-mw] [energy-mj] [utilization] [pcie-replays]",
        "numbers that tell how the GPU is", vitals},
   };
 }
 
 std::vector<Verb> node_verbs() {
   return {
-      {"driver", "unload|load|mismatch [--version V]",
+      {"driver", "unload|load|mismatch [version]",
        "the kernel module goes, comes, or is of another version", driver},
-      {"reboot", "[--boot-id ID]", "a new boot: counters restart, processes are gone",
+      {"reboot", "[boot-id]", "a new boot: counters restart, processes are gone",
        [](Arguments& arguments, const World&) {
          return reboot(arguments.text("boot-id").value_or(""));
        }},
-      {"log", "--text TEXT", "a line in the kernel's log",
+      {"log", "text", "a line in the kernel's log",
        [](Arguments& arguments, const World&) { return log_line(arguments.needed("text")); }},
-      {"block", "--call NAME [--times N] [--gpu G]",
+      {"block", "call [times] [gpu]",
        "the call does not return until `clear`: N calls of each process, or all",
        [](Arguments& arguments, const World&) {
          return block_call(arguments.needed("call"), optional_gpu(arguments),
                            arguments.number<unsigned>("times"));
        }},
-      {"fail", "--call NAME --code CODE [--times N] [--gpu G] [--field N]",
+      {"fail", "call code [times] [gpu] [field]",
        "the call fails: N times in each process, or always", fail},
-      {"clear", "[--call NAME]", "takes back block and fail",
+      {"clear", "[call]", "takes back block and fail",
        [](Arguments& arguments, const World&) {
          return clear_faults(arguments.text("call").value_or(""));
        }},
@@ -304,7 +300,7 @@ Result<Change> parse_fault(const std::string& verb, Arguments& arguments, const 
 std::string fault_help() {
   std::string help;
   for (const Verb& verb : verbs()) {
-    help += "  " + verb.name + " " + verb.flags + "\n      " + verb.help + "\n";
+    help += "  " + verb.name + " " + synopsis(verb.options) + "\n      " + verb.help + "\n";
   }
   return help;
 }

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 World after(const std::string& builtin, const std::vector<std::string>& words) {
   const World world = *builtin_world(builtin);
-  Arguments arguments(words, {});
+  Arguments arguments(words);
   const std::string verb = arguments.word();
   const Result<Change> change = parse_fault(verb, arguments, world);
   EXPECT_TRUE(change) << change.error().message;
@@ -24,7 +24,7 @@ World after(const std::string& builtin, const std::vector<std::string>& words) {
 }
 
 std::string problem(const std::vector<std::string>& words) {
-  Arguments arguments(words, {});
+  Arguments arguments(words);
   const std::string verb = arguments.word();
   const Result<Change> change = parse_fault(verb, arguments, *builtin_world("hgx-h200"));
   return change ? "" : change.error().message;
@@ -93,6 +93,15 @@ TEST(FaultWords, NameEveryChange) {
             80U);
 }
 
+TEST(FaultWords, AreExplainedWithTheOptionsOfTheTable) {
+  const std::string help = fault_help();
+  EXPECT_THAT(help, HasSubstr("  xid --gpu G --xid N [--gi N --ci N] [--route event|log|both] "
+                              "[--pid N --process NAME]\n"));
+  EXPECT_THAT(help, HasSubstr("  link --gpu G --link N --state up|down\n"));
+  EXPECT_THAT(help, HasSubstr("  driver unload|load|mismatch [--version V]\n"));
+  EXPECT_EQ(synopsis("world root [plain-files]"), "--world WORLD --root FOLDER [--plain-files]");
+}
+
 TEST(FaultWords, SayWhatIsWrongWithThem) {
   EXPECT_THAT(problem({"xdi"}), HasSubstr("did you mean 'xid'?"));
   EXPECT_THAT(problem({}), HasSubstr("needs a verb"));
@@ -103,6 +112,7 @@ TEST(FaultWords, SayWhatIsWrongWithThem) {
   EXPECT_THAT(problem({"lose", "--gup", "1"}), HasSubstr("did you mean --gpu?"));
   EXPECT_THAT(problem({"xid", "--gpu", "1", "--xid", "9", "--rout", "log"}),
               HasSubstr("did you mean --route?"));
+  EXPECT_THAT(problem({"lose", "--gpu", "1", "--index", "2"}), HasSubstr("unknown flag --index"));
   EXPECT_THAT(problem({"xid", "--gpu", "1", "--xid", "many"}), HasSubstr("'many' is no number"));
   EXPECT_THAT(problem({"lose", "--gpu", "1", "now"}), HasSubstr("one word too many"));
   EXPECT_THAT(problem({"fail", "--call", "nvmlInit", "--code", "0"}), HasSubstr("no error code"));

@@ -19,13 +19,14 @@
 namespace tranche::testbed::sim {
 namespace {
 
-constexpr const char* kHelp =
-    R"(tranche-sim: a simulated NVIDIA driver for tests and demonstrations
+std::string help() {
+  return R"(tranche-sim: a simulated NVIDIA driver for tests and demonstrations
 
   tranche-sim worlds [NAME]               lists the built-in worlds, or prints one
   tranche-sim models                      lists the known GPU models
   tranche-sim check WORLD                 reads a world and says what is in it
-  tranche-sim make-root --world WORLD --root FOLDER [--plain-files] [--library FILE]
+  tranche-sim make-root )" +
+         synopsis("world root [plain-files] [library]") + R"(
                                           makes a folder that looks like the root of such a node
   tranche-sim fault --root FOLDER VERB …  lets something happen there; programs that run on it
                                           notice at once
@@ -40,7 +41,8 @@ LD_LIBRARY_PATH. Any copy of that library takes its world from the file that
 TRANCHE_SIM_WORLD names.
 
 faults:
-)";
+)" + fault_help();
+}
 
 // A file where there is one, else a built-in.
 Result<World> find_world(const std::string& name) {
@@ -159,7 +161,7 @@ int run(std::vector<std::string> words) {
     return word == "--help" || word == "-h" || word == "help";
   });
   if (words.empty() || wants_help) {
-    (words.empty() ? std::cerr : std::cout) << kHelp << fault_help();
+    (words.empty() ? std::cerr : std::cout) << help();
     return words.empty() ? 2 : 0;
   }
   const std::map<std::string, std::function<Status(Arguments&)>> commands = {
@@ -177,7 +179,7 @@ int run(std::vector<std::string> words) {
               << (meant ? "; did you mean '" + *meant + "'?" : ": " + join(names, ", ")) << "\n";
     return 2;
   }
-  Arguments arguments(words, {"plain-files"});
+  Arguments arguments(words);
   const Status done = command->second(arguments);
   if (done) return 0;
   std::cerr << "tranche-sim: " << done.error().message << "\n";

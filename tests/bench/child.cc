@@ -2,12 +2,7 @@
 #include "bench/child.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -15,57 +10,40 @@
 
 namespace tranche::bench {
 
-Child::Child(pid_t pid, UniqueFd handle, Clock::time_point started)
-    : pid_(pid), handle_(std::move(handle)), started_(started) {}
+Child::Child(Process process, Clock::time_point started)
+    : process_(std::move(process)), started_(started) {}
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      handle_(std::move(other.handle_)),
-      started_(other.started_) {}
+    : process_(std::exchange(other.process_, {})), started_(other.started_) {}
 
-Child::~Child() { kill(); }
-
-void Child::kill() {
-  if (pid_ < 0) return;
-  ::kill(pid_, SIGKILL);
-  ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+Child::~Child() {
+  if (!process_) return;
+  process_.kill();
+  process_.wait(std::chrono::hours(1));
 }
 
-Result<Child> Child::start(std::vector<std::string> command, const std::string& output) {
-  std::vector<char*> words;
-  words.reserve(command.size() + 1);
-  for (std::string& word : command) words.push_back(word.data());
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t actions{};
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
-                                     O_WRONLY | O_CREAT | O_APPEND, 0600);
-  ::posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  pid_t pid = -1;
+Result<Child> Child::start(const std::vector<std::string>& command, const std::string& output) {
+  const UniqueFd file(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file) return errno_error("opening " + output);
   const Clock::time_point started = Clock::now();
-  const int failed = ::posix_spawn(&pid, words[0], &actions, nullptr, words.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return errno_error("starting " + command[0], failed);
-  // Ours until it is reaped, so the number cannot be another process's.
-  UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  Child child(pid, std::move(handle), started);
-  if (!child.handle_) return errno_error("pidfd_open");
+  Result<Process> process = Process::spawn(
+      {.words = command, .environment = environment_list(own_environment()), .own_session = false},
+      {.out = file.get(), .err = file.get()});
+  if (!process) return process.error();
+  Child child(*std::move(process), started);
+  // Without it the end is noticed too late to be measured.
+  if (child.process_.fd() < 0) return errno_error("pidfd_open");
   return child;
 }
 
 Result<std::chrono::nanoseconds> Child::stop(std::chrono::milliseconds patience) {
   const Clock::time_point asked = Clock::now();
-  ::kill(pid_, SIGTERM);
-  pollfd ended{handle_.get(), POLLIN, 0};
-  if (::poll(&ended, 1, static_cast<int>(patience.count())) != 1) {
-    Error error{ErrorCode::kUnavailable, "process " + std::to_string(pid_) + " does not end"};
-    kill();
-    return error;
+  process_.kill(SIGTERM);
+  if (!process_.wait(patience)) {
+    return Error{ErrorCode::kUnavailable, "process " + std::to_string(pid()) + " does not end"};
   }
   const Clock::time_point gone = Clock::now();
-  int status = 0;
-  ::waitpid(std::exchange(pid_, -1), &status, 0);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  if (process_.exit_code() != 0) {
     return Error{ErrorCode::kInternal, "it did not end with success"};
   }
   return gone - asked;

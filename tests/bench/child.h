@@ -4,14 +4,12 @@
 // be woken to read it. It is killed and reaped with this object.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "os/unique_fd.h"
+#include "os/child_process.h"
 
 namespace tranche::bench {
 
@@ -20,14 +18,14 @@ using Clock = std::chrono::steady_clock;
 class Child {
  public:
   // `command` has the program's path first.
-  static Result<Child> start(std::vector<std::string> command, const std::string& output);
+  static Result<Child> start(const std::vector<std::string>& command, const std::string& output);
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   ~Child();
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_.pid(); }
   Clock::time_point started() const { return started_; }
 
   // Asks it to end with SIGTERM; how long that took. Fails when it does not end
@@ -35,11 +33,9 @@ class Child {
   Result<std::chrono::nanoseconds> stop(std::chrono::milliseconds patience);
 
  private:
-  Child(pid_t pid, UniqueFd handle, Clock::time_point started);
-  void kill();
+  Child(Process process, Clock::time_point started);
 
-  pid_t pid_;  // -1: reaped
-  UniqueFd handle_;
+  Process process_;  // none: moved from
   Clock::time_point started_;
 };
 

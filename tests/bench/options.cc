@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/options.h"
 
-namespace tranche::bench {
+#include "os/settings/option_help.h"
+#include "os/settings/read_options.h"
 
+namespace tranche::bench {
 namespace {
 
-Error mistake(const std::string& what) { return {ErrorCode::kInvalidArgument, what}; }
+constexpr Word<bool> kFormats[] = {{"table", false}, {"json", true}};
+
+constexpr auto kOptions =
+    flags_only("Options", {
+                              {.name = "quick",
+                               .to = {field<&Options::quick>},
+                               .help = "Few repetitions on small nodes, to see that it works."},
+                              {.name = "output",
+                               .aliases = {"o"},
+                               .to = {word_field<kFormats, &Options::json>},
+                               .fallback = "table",
+                               .complaint = "unknown format ",
+                               .help = "The form of the figures."},
+                          });
 
 }  // namespace
 
 Result<Options> parse_options(const std::vector<std::string>& words) {
-  Options options;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--quick") {
-      options.quick = true;
-      continue;
-    }
-    if (words[i] == "--help" || words[i] == "-h") {
-      options.help = true;
-      continue;
-    }
-    if (words[i] != "-o") return mistake("unknown flag \"" + words[i] + "\"; see --help");
-    if (++i == words.size()) return mistake("-o needs a value");
-    options.json = words[i] == "json";
-    if (!options.json && words[i] != "table") {
-      return mistake("-o: give json or table, not \"" + words[i] + "\"");
-    }
-  }
-  return options;
+  return read_flags<Options>(kOptions, words);
 }
 
 std::string help_text() {
-  return "tranche-bench: the agent beside the smallest server that answers the same calls\n"
-         "\n"
-         "  --quick    few repetitions on small nodes, to see that it works\n"
-         "  -o FORMAT  table (the default) or json\n"
-         "  --help     this\n";
+  return "tranche-bench: the agent beside the smallest server that answers the same calls\n" +
+         options_help(kOptions);
 }
 
 }  // namespace tranche::bench

@@ -66,7 +66,7 @@ TEST(BenchProgram, MeasuresEveryFigureOfEveryNodeOnBothSides) {
 TEST(BenchProgram, RefusesAFlagThatItDoesNotKnow) {
   const Ran ran = run({"--quik"});
   EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_THAT(ran.error, HasSubstr("unknown flag \"--quik\""));
+  EXPECT_THAT(ran.error, HasSubstr("--quik: unknown flag; did you mean --quick?"));
 }
 
 TEST(BenchProgram, ExplainsItself) {

@@ -26,17 +26,6 @@ constexpr int kBacklog = SOMAXCONN;
 constexpr int kFirstPauseMs = 1;
 constexpr int kLongestPauseMs = 100;
 
-// Of what a descriptor or a name stands for; 0: nothing.
-ino_t number_of(int fd) {
-  struct stat status{};
-  return ::fstat(fd, &status) == 0 ? status.st_ino : 0;
-}
-
-ino_t number_of(const std::string& path) {
-  struct stat status{};
-  return ::lstat(path.c_str(), &status) == 0 ? status.st_ino : 0;
-}
-
 bool may_connect(int connection) {
   ucred peer{};
   socklen_t size = sizeof(peer);
@@ -76,7 +65,7 @@ Result<std::unique_ptr<ControlListener>> ControlListener::listen(const std::stri
 ControlListener::ControlListener(std::string socket, UniqueFd listener, Serve serve)
     : socket_(std::move(socket)),
       listener_(std::move(listener)),
-      file_(number_of(socket_)),
+      file_(file_identity(socket_)),
       serve_(std::move(serve)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
@@ -84,7 +73,7 @@ ControlListener::~ControlListener() {
   thread_.request_stop();
   wake_.ring();
   thread_.join();
-  if (number_of(socket_) == file_) ::unlink(socket_.c_str());
+  if (is_same_file(file_identity(socket_), file_)) ::unlink(socket_.c_str());
 }
 
 void ControlListener::run(const std::stop_token& stop) {
@@ -117,7 +106,7 @@ void ControlListener::wait() {
 
 void ControlListener::forget_closed() {
   std::erase_if(connections_, [](const Connection& connection) {
-    return number_of(connection.served) != connection.number;
+    return !is_same_file(file_identity(connection.served), connection.identity);
   });
 }
 
@@ -139,7 +128,7 @@ void ControlListener::accept_one() {
     return;
   }
   pause_ms_ = 0;
-  connections_.push_back({std::move(handle), connection, number_of(connection)});
+  connections_.push_back({std::move(handle), connection, file_identity(connection)});
   serve_(connection);
 }
 

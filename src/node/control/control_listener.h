@@ -11,17 +11,17 @@
 // Accepts on a thread of its own.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "os/file_identity.h"
 #include "os/unique_fd.h"
 #include "os/wake_fd.h"
 
@@ -51,7 +51,7 @@ class ControlListener {
     UniqueFd handle;
     // Whether whoever serves it has closed it is seen by what this number now stands for.
     int served = -1;
-    ino_t number = 0;
+    std::optional<FileIdentity> identity;
   };
 
   ControlListener(std::string socket, UniqueFd listener, Serve serve);
@@ -64,7 +64,7 @@ class ControlListener {
 
   const std::string socket_;
   const UniqueFd listener_;
-  const ino_t file_;  // of the socket's name
+  const std::optional<FileIdentity> file_;  // of the socket's name
   const Serve serve_;
   WakeFd wake_;
   // The thread's.

@@ -95,8 +95,7 @@ void PluginSet::add(const std::string& name, Serving serving) {
   auto plugin = std::make_unique<ResourcePlugin>(
       std::move(serving), ServingPlace{folder_, kubelet_socket_, run}, node_, log_);
   if (!retiring_.contains(name)) plugin->start();
-  const std::string kubelet = socket_identity(kubelet_socket_);
-  if (!kubelet.empty()) plugin->kubelet_came(kubelet);
+  if (const auto kubelet = file_identity(kubelet_socket_)) plugin->kubelet_came(*kubelet);
   plugins_.emplace(name, std::move(plugin));
 }
 
@@ -165,8 +164,8 @@ void PluginSet::watch(const std::stop_token& stop) {
 }
 
 void PluginSet::look_for_kubelet() {
-  const std::string kubelet = socket_identity(kubelet_socket_);
-  if (kubelet.empty()) {
+  const std::optional<FileIdentity> kubelet = file_identity(kubelet_socket_);
+  if (!kubelet) {
     if (!kubelet_socket_.empty() && said_.changed("kubelet", "none")) {
       log_.warning("no kubelet at " + kubelet_socket_ + "; waiting for it");
     }
@@ -174,7 +173,7 @@ void PluginSet::look_for_kubelet() {
   }
   said_.forget("kubelet");
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, plugin] : plugins_) plugin->kubelet_came(kubelet);
+  for (const auto& [name, plugin] : plugins_) plugin->kubelet_came(*kubelet);
 }
 
 void PluginSet::tell(const DirectoryWatch::Event& event) {

@@ -138,7 +138,7 @@ void ResourcePlugin::drop_what_is_due() {
   listing_.publish({epoch_, wanted_, repeats_});
 }
 
-void ResourcePlugin::kubelet_came(const std::string& identity) {
+void ResourcePlugin::kubelet_came(const FileIdentity& identity) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(kubelet_, identity) != identity) tell(RegistrationEvent::kKubeletCame);
 }
@@ -241,7 +241,7 @@ void ResourcePlugin::take_events() {
 }
 
 void ResourcePlugin::attempt(const std::stop_token& stop) {
-  const std::string kubelet = socket_identity(kubelet_socket_);
+  const std::optional<FileIdentity> kubelet = file_identity(kubelet_socket_);
   Status registered = Error{ErrorCode::kUnavailable, "no socket could be made in " + folder_};
   if (serve_on_fresh_socket()) {
     std::string endpoint;
@@ -249,7 +249,7 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
       const std::lock_guard lock(mutex_);
       endpoint = socket_;
     }
-    registrar_.clear();
+    registrar_.reset();
     registered = register_with_kubelet(endpoint, stop);
   }
   const std::lock_guard lock(mutex_);
@@ -270,16 +270,16 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
 
 // mutex_ is held. `kubelet` was there before we asked. If it still is, it is the one that
 // has registered us, and that it came is no news any more: registering twice is a race.
-void ResourcePlugin::note_registrar(const std::string& kubelet) {
-  registrar_ = kubelet == socket_identity(kubelet_socket_) ? kubelet : std::string();
-  if (registrar_.empty()) return;
+void ResourcePlugin::note_registrar(const std::optional<FileIdentity>& kubelet) {
+  registrar_ = kubelet == file_identity(kubelet_socket_) ? kubelet : std::nullopt;
+  if (!registrar_) return;
   kubelet_ = registrar_;
   std::erase(events_, RegistrationEvent::kKubeletCame);
 }
 
 // One that has gone, or was replaced, has forgotten our streams with everything else.
 bool ResourcePlugin::registrar_is_gone() const {
-  return !registrar_.empty() && registrar_ != socket_identity(kubelet_socket_);
+  return registrar_ && registrar_ != file_identity(kubelet_socket_);
 }
 
 // The old streams end first; then a new server on a new name.

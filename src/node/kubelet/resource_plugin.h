@@ -10,12 +10,14 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "core/plan/serving.h"
 #include "node/kubelet/plugin_service.h"
 #include "node/kubelet/registration.h"
+#include "os/file_identity.h"
 #include "os/latest.h"
 #include "os/log.h"
 
@@ -60,7 +62,7 @@ class ResourcePlugin {
   void update(Serving serving);
   // A kubelet's socket is there. Told of the same one again it does nothing:
   // registering twice with one kubelet is a race.
-  void kubelet_came(const std::string& identity);
+  void kubelet_came(const FileIdentity& identity);
   // A name vanished from the folder; ours is looked for.
   void name_vanished(const std::string& name);
   // Another plugin, which had registered our resource, has ended.
@@ -86,7 +88,7 @@ class ResourcePlugin {
   void take_events();
   void tell(RegistrationEvent event);
   void attempt(const std::stop_token& stop);
-  void note_registrar(const std::string& kubelet);
+  void note_registrar(const std::optional<FileIdentity>& kubelet);
   bool registrar_is_gone() const;
   bool serve_on_fresh_socket();
   enum class AfterStop { kRegister, kEnd };
@@ -105,8 +107,8 @@ class ResourcePlugin {
   std::unique_ptr<PluginService> service_;
   std::unique_ptr<grpc::Server> server_;  // the registering thread's
   std::uint64_t tidied_ = 0;              // likewise: devices seen when memory was given back
-  // Likewise: the identity of the kubelet that took our registration; empty: not known.
-  std::string registrar_;
+  // Likewise: the socket of the kubelet that took our registration; empty: not known.
+  std::optional<FileIdentity> registrar_;
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -119,7 +121,7 @@ class ResourcePlugin {
   RegistrationTime shown_at_;  // since when every unhealthy device of the list is so
   std::uint64_t repeats_ = 0;
   Registration registration_;
-  std::string kubelet_;  // the identity of the last one that came
+  std::optional<FileIdentity> kubelet_;  // the socket of the last one that came
   bool is_retired_ = false;
   std::string socket_;       // file name
   std::uint64_t taken_ = 0;  // registrations

@@ -100,13 +100,6 @@ std::string fresh_run() {
   return hex(number);
 }
 
-std::string socket_identity(const std::string& path) {
-  struct stat status{};
-  if (path.empty() || ::stat(path.c_str(), &status) != 0) return {};
-  return std::to_string(status.st_ino) + "@" + std::to_string(status.st_ctim.tv_sec) + "." +
-         std::to_string(status.st_ctim.tv_nsec);
-}
-
 std::vector<std::string> living_sockets(const std::string& folder, const ResourceName& resource) {
   Result<std::vector<std::string>> names = list_directory(folder);
   if (!names) return {};

@@ -33,10 +33,6 @@ bool is_of_run(std::string_view socket, std::string_view run);
 // Eight characters that no other run has.
 std::string fresh_run();
 
-// Tells one kubelet's socket from the next one's: a file that is made again differs in
-// number or time. Empty: there is none.
-std::string socket_identity(const std::string& path);
-
 // The sockets in the folder by which somebody may serve the resource right now.
 std::vector<std::string> living_sockets(const std::string& folder, const ResourceName& resource);
 

@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cstdio>
+#include <optional>
 
 #include "node/mps/folder_mark.h"
 #include "node/mps/shared_memory.h"
 #include "os/errno_error.h"
+#include "os/file_identity.h"
 #include "os/files.h"
 #include "os/trusted_folder.h"
 #include "os/unique_fd.h"
@@ -88,14 +90,10 @@ Status make_mps_folders(const MpsDaemonPlan& plan, const std::string& host_mount
 Status link_client_view(const MpsDaemonPlan& plan) {
   const std::string socket = plan.pipe() + "/control";
   const std::string place = plan.client_view() + "/control";
-  struct stat theirs = {};
-  struct stat ours = {};
-  if (::stat(socket.c_str(), &theirs) != 0) return errno_error("looking at " + socket);
+  const std::optional<FileIdentity> theirs = file_identity(socket);
+  if (!theirs) return errno_error("looking at " + socket);
   // Renaming one link of a file over another does nothing and leaves both.
-  if (::stat(place.c_str(), &ours) == 0 && ours.st_ino == theirs.st_ino &&
-      ours.st_dev == theirs.st_dev) {
-    return Done{};
-  }
+  if (is_same_file(file_identity(place), theirs)) return Done{};
   const std::string temporary = plan.folder + "/control.new";
   ::unlink(temporary.c_str());
   if (::link(socket.c_str(), temporary.c_str()) != 0) return errno_error("linking " + socket);

@@ -130,11 +130,13 @@ PipeFound OutsideWatch::connect_now_and_then(int folder, const std::string& pipe
                   ", and not to root: it may be anybody's");
   }
   Tried& tried = tried_[pipe];
-  const bool is_same = tried.folder == above.st_ino && tried.socket == socket.st_ino;
+  const FileIdentity in = file_identity(above);
+  const FileIdentity at = file_identity(socket);
+  const bool is_same = tried.folder.is_same_file(in) && tried.socket.is_same_file(at);
   const bool is_fresh =
       is_same && tried.found.presence == Presence::kThere && now < tried.at + kBetweenConnects;
   if (!is_fresh) {
-    tried = {above.st_ino, socket.st_ino, now, judge_connect(connect_to(folder), pipe)};
+    tried = {in, at, now, judge_connect(connect_to(folder), pipe)};
   }
   return tried.found;
 }

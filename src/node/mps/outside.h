@@ -5,8 +5,6 @@
 // connection at a time: it is looked at, and connected to for an instant now and then.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <map>
 #include <string>
@@ -14,6 +12,7 @@
 #include "base/result.h"
 #include "core/grant/node_facts.h"
 #include "core/mps/mps_plan.h"
+#include "os/file_identity.h"
 
 namespace tranche::node {
 
@@ -46,8 +45,8 @@ class OutsideWatch {
  private:
   // The socket that was connected to last, and what came of it.
   struct Tried {
-    ino_t folder = 0;
-    ino_t socket = 0;
+    FileIdentity folder;
+    FileIdentity socket;
     Clock::time_point at;
     PipeFound found;
   };

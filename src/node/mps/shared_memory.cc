@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "os/errno_error.h"
+#include "os/file_identity.h"
 #include "os/files.h"
 #include "os/unique_fd.h"
 
@@ -323,11 +324,8 @@ Status unmount_shared_memory(const std::string& folder) {
 }
 
 bool has_shared_memory(pid_t process, const std::string& folder) {
-  struct stat theirs = {};
-  struct stat ours = {};
   const std::string place = "/proc/" + std::to_string(process) + "/root/dev/shm";
-  return ::stat(place.c_str(), &theirs) == 0 && ::stat(folder.c_str(), &ours) == 0 &&
-         theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+  return is_same_file(file_identity(place), file_identity(folder));
 }
 
 Status empty_shared_memory(const std::string& folder, const std::vector<pid_t>& processes,

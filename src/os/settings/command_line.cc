@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/settings/command_line.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 
 #include "base/text.h"
@@ -33,8 +35,8 @@ std::optional<Word> take_apart(const std::string& argument) {
 
 class Parser {
  public:
-  Parser(OptionTable table, const std::vector<std::string>& arguments)
-      : table_(table), arguments_(arguments) {}
+  Parser(OptionTable table, const std::vector<std::string>& arguments, const AlsoKnown& also)
+      : table_(table), also_(also), arguments_(arguments) {}
 
   CommandLine parse() {
     while (next_ < arguments_.size() && line_.problems.size() < kMostProblems) {
@@ -72,15 +74,31 @@ class Parser {
     const std::optional<Word> word = take_apart(argument);
     if (!word) {
       complain(brief(argument) + ": bad flag syntax; write --name=value");
-    } else if (word->name == "help" || word->name == "h" || word->name == "version") {
+    } else if (word->name == "h" || std::ranges::count(requests(), word->name) > 0) {
       take_request(*word);
     } else if (const Option* flag = find_option(table_, word->name)) {
       take_known(*flag, *word, argument);
+    } else if (const Option* other = find_option(also_.options, word->name)) {
+      take_known(*other, *word, argument);
     } else {
-      const auto near = nearest(brief(word->name), option_names(table_));
+      line_.unknown.push_back(word->name);
+      const auto near = nearest(brief(word->name), known_names());
       complain(brief(word->dashed_name) + ": unknown flag" +
                (near ? "; did you mean --" + *near + "?" : "; --help lists all of them"));
     }
+  }
+
+  std::vector<std::string> requests() const {
+    return also_.version ? std::vector<std::string>{"help", "version"}
+                         : std::vector<std::string>{"help"};
+  }
+
+  std::vector<std::string> known_names() const {
+    std::vector<std::string> names = requests();
+    for (const OptionTable table : {table_, also_.options}) {
+      std::ranges::move(option_names(table), std::back_inserter(names));
+    }
+    return names;
   }
 
   void take_request(const Word& word) {
@@ -109,10 +127,12 @@ class Parser {
 
   static std::string placeholder(const Option& flag) {
     if (flag.type == ValueType::kNumber) return "4";
-    return flag.fallback.empty() ? "value" : std::string(flag.fallback);
+    if (!flag.fallback.empty()) return std::string(flag.fallback);
+    return flag.placeholder.empty() ? "value" : std::string(flag.placeholder);
   }
 
   const OptionTable table_;
+  const AlsoKnown also_;
   const std::vector<std::string>& arguments_;
   std::size_t next_ = 0;
   std::optional<std::size_t> behind_boolean_;  // position behind the last boolean without `=`
@@ -121,8 +141,18 @@ class Parser {
 
 }  // namespace
 
-CommandLine parse_command_line(OptionTable table, const std::vector<std::string>& arguments) {
-  return Parser(table, arguments).parse();
+CommandLine parse_command_line(OptionTable table, const std::vector<std::string>& arguments,
+                               const AlsoKnown& also) {
+  return Parser(table, arguments, also).parse();
+}
+
+std::vector<std::string> positional_problems(const CommandLine& line) {
+  std::vector<std::string> problems;
+  for (const std::string& word : line.positionals) {
+    problems.push_back("unexpected argument '" + brief(word) +
+                       "': flags begin with a dash, and their values follow = or a space");
+  }
+  return problems;
 }
 
 }  // namespace tranche::os

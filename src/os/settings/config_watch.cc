@@ -37,10 +37,7 @@ bool is_link(const std::string& path) {
 void describe(const struct stat& status, FileLook& look) {
   look.is_there = true;
   look.is_regular = S_ISREG(status.st_mode);
-  look.device = status.st_dev;
-  look.inode = status.st_ino;
-  look.size = static_cast<std::uint64_t>(status.st_size);
-  look.modified = status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec;
+  look.identity = file_identity(status);
 }
 
 // A file of this content, and otherwise like none.
@@ -129,8 +126,7 @@ bool ConfigWatch::is_as_before() const {
   struct stat status{};
   FileLook now;
   if (::stat(path_.c_str(), &status) == 0) describe(status, now);
-  return now.is_there == last_.is_there && now.device == last_.device && now.inode == last_.inode &&
-         now.size == last_.size && now.modified == last_.modified;
+  return now.is_there == last_.is_there && now.identity == last_.identity;
 }
 
 FileLook ConfigWatch::look() const {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
 #include "base/words.h"
 
 namespace tranche::os {
@@ -37,6 +38,8 @@ struct Field {
   void (*set)(void* settings, const Value& value) = nullptr;
   ValueType type = ValueType::kText;
   Texts words = nullptr;  // of an enumeration
+  // Of a text that the program parses: whether it can.
+  Status (*check)(const std::string& text) = nullptr;
 };
 
 // The member of `object` that a path of members leads to.
@@ -80,6 +83,20 @@ void set_word(void* settings, const Value& value) {
   if (meaning) member_at(*static_cast<RootOf<kPath...>*>(settings), kPath...) = *meaning;
 }
 
+template <auto kParse, auto... kPath>
+void set_parsed(void* settings, const Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  auto parsed = kParse(text == nullptr ? "" : *text);
+  if (parsed) member_at(*static_cast<RootOf<kPath...>*>(settings), kPath...) = *std::move(parsed);
+}
+
+template <auto kParse>
+Status check_parsed(const std::string& text) {
+  const auto parsed = kParse(text);
+  if (!parsed) return parsed.error();
+  return Done{};
+}
+
 // field<&Settings::nested, &NestedOptions::guest>
 // Reads like a function in tables. NOLINTBEGIN(readability-identifier-naming)
 template <auto... kPath>
@@ -98,6 +115,14 @@ inline constexpr Field choice = {.type = ValueType::kChoice, .words = texts<kWor
 template <const auto& kWords, auto... kPath>
 inline constexpr Field word_field = {
     .set = set_word<kWords, kPath...>, .type = ValueType::kChoice, .words = texts<kWords>};
+// NOLINTEND(readability-identifier-naming)
+
+// parsed_field<parse_limits, &Flags::admit>: `kParse(text)` gives a Result of what the member
+// takes. Without a value and a default the member stays as it is.
+// Reads like a function in tables. NOLINTBEGIN(readability-identifier-naming)
+template <auto kParse, auto... kPath>
+inline constexpr Field parsed_field = {.set = set_parsed<kParse, kPath...>,
+                                       .check = check_parsed<kParse>};
 // NOLINTEND(readability-identifier-naming)
 
 }  // namespace tranche::os

@@ -34,7 +34,7 @@ const Option* find_option(OptionTable table, std::string_view name) {
 }
 
 std::vector<std::string> option_names(OptionTable table) {
-  std::vector<std::string> names = {"help", "version"};
+  std::vector<std::string> names;
   for (const Option& option : table) {
     if (!option.name.empty()) names.emplace_back(option.name);
     for (const std::string_view alias : option.aliases) {

@@ -38,6 +38,7 @@ struct Option {
   // asked for. Empty: nobody misses it.
   std::string_view missed;
   std::string_view placeholder;  // of its value in the help; empty: by its type
+  bool required = false;         // of a program without a file: must have a value
   bool secret = false;           // never kept, printed or logged
   std::string_view help;
   // Its heading in help and documentation, from in_group().
@@ -72,6 +73,14 @@ constexpr std::array<Option, N> in_group(std::string_view title, const Option (&
     if (option.type == ValueType::kText) option.type = field.type;
     if (title == kWithoutEffect) option.has_variable = false;
   }
+  return group;
+}
+
+// The options of a program that takes them from its command line alone.
+template <std::size_t N>
+constexpr std::array<Option, N> flags_only(std::string_view title, const Option (&rows)[N]) {
+  std::array<Option, N> group = in_group(title, rows);
+  for (Option& option : group) option.has_variable = false;
   return group;
 }
 

@@ -29,7 +29,7 @@ std::string flag_line(const Option& flag) {
   if (flag.name.empty()) return "  " + std::string(flag.environment[0]) + "  (environment only)\n";
   std::string names = "--" + std::string(flag.name);
   for (const std::string_view alias : flag.aliases) {
-    if (!alias.empty()) names += ", --" + std::string(alias);
+    if (!alias.empty()) names += (alias.size() == 1 ? ", -" : ", --") + std::string(alias);
   }
   return "  " + names + value_word(flag) + "\n";
 }
@@ -74,6 +74,13 @@ std::string wrap(std::string_view text, std::size_t indent) {
     line += word;
   }
   return wrapped + line + "\n";
+}
+
+std::string synopsis(const Option& option) {
+  for (const std::string_view alias : option.aliases) {
+    if (alias.size() == 1) return "-" + std::string(alias) + value_word(option);
+  }
+  return "--" + std::string(option.name) + value_word(option);
 }
 
 std::string options_help(OptionTable table) {

@@ -16,6 +16,9 @@ namespace tranche::os {
 // `text` in lines of at most 100 columns, each behind `indent` spaces.
 std::string wrap(std::string_view text, std::size_t indent);
 
+// "--mig-strategy none|single|mixed"; "-o table|json" where it has a name of one letter.
+std::string synopsis(const Option& option);
+
 // Every option with its sources and default, by group. Not wider than 100 columns.
 std::string options_help(OptionTable table);
 

@@ -57,6 +57,9 @@ Result<Value> read_text(const Option& flag, const std::string& word) {
   if (flag.type == ValueType::kPath && !word.empty() && !word.starts_with('/')) {
     return refused("expected an absolute path, found '" + brief(word) + "'");
   }
+  if (flag.to[0].check != nullptr) {
+    if (Status parsed = flag.to[0].check(word); !parsed) return parsed.error();
+  }
   return Value(word);
 }
 
@@ -110,6 +113,8 @@ std::vector<std::string> words_in(const Option& flag, std::string_view text) {
 
 Value default_value(const Option& flag) {
   if (flag.is_list() && flag.fallback.empty()) return std::vector<std::string>{};
+  if (flag.type == ValueType::kBool && flag.fallback.empty()) return false;
+  if (flag.to[0].check != nullptr && flag.fallback.empty()) return std::string();
   return *read_value(flag, words_in(flag, flag.fallback));
 }
 

@@ -7,11 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "programs/settings/command_options.h"
 #include "programs/settings/load.h"
 
 namespace tranche::programs {
-
-enum class OutputFormat { kTable, kJson, kPods };
 
 // GPUs, health, resources and the pods that hold them, from the running agent or from a look
 // of our own; of one GPU where one is named.

@@ -6,20 +6,20 @@
 
 #include <algorithm>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
 #include "node/mps/launch.h"
+#include "os/child_process.h"
 #include "os/patient_caller.h"
 #include "os/settings/command_line.h"
 #include "programs/device_plugin/agent.h"
 #include "programs/device_plugin/commands.h"
 #include "programs/device_plugin/mps_control_daemon.h"
-#include "programs/device_plugin/own_flags.h"
 #include "programs/device_plugin/version.h"
+#include "programs/settings/command_options.h"
 #include "programs/settings/flag_table.h"
 #include "programs/settings/help.h"
 #include "programs/settings/load.h"
@@ -28,16 +28,6 @@ namespace tranche::programs {
 namespace {
 
 constexpr const char* kProgram = "tranche-device-plugin";
-
-std::map<std::string, std::string> environment_of(char** variables) {
-  std::map<std::string, std::string> environment;
-  for (char** entry = variables; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string::npos) environment[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return environment;
-}
 
 void print_problems(const std::string& message) {
   for (const std::string& line : split(message, '\n')) {
@@ -79,28 +69,6 @@ int complain_of_settings(const std::string& message, const std::string& command,
   return 1;
 }
 
-// Takes "-o json" out of the arguments. "pods" is for `devices` alone.
-Result<OutputFormat> take_output_format(std::vector<std::string>& arguments, bool takes_pods) {
-  const Result<std::optional<std::string>> value = take_value(arguments, {"o", "output"});
-  if (!value) return value.error();
-  const std::string format = value->value_or("table");
-  if (format == "table") return OutputFormat::kTable;
-  if (format == "json") return OutputFormat::kJson;
-  if (format == "pods" && takes_pods) return OutputFormat::kPods;
-  return Error{ErrorCode::kInvalidArgument, std::string("--output takes 'table'") +
-                                                (takes_pods ? ", 'json' or 'pods'" : " or 'json'") +
-                                                ", not '" + format + "'"};
-}
-
-// Takes "--gpu X" out of the arguments. Empty: there is none.
-Result<std::optional<std::string>> take_gpu(std::vector<std::string>& arguments) {
-  Result<std::optional<std::string>> gpu = take_value(arguments, {"gpu"});
-  if (!gpu || gpu->value_or("?").empty()) {
-    return Error{ErrorCode::kInvalidArgument, "--gpu takes an index, a uuid or a PCI address"};
-  }
-  return gpu;
-}
-
 // What is meant by words behind a command that takes none; empty: the command takes them.
 std::string words_problem(const std::string& command, const std::vector<std::string>& words) {
   if (words.empty()) return {};
@@ -111,33 +79,28 @@ std::string words_problem(const std::string& command, const std::vector<std::str
 
 // `check-config FILE` is `check-config --config-file=FILE`. The problem with the words; empty:
 // none.
-std::string take_file(std::vector<std::string>& arguments) {
-  const CommandLine line = parse_command_line(flag_table(), arguments);
+std::string take_file(Sources& sources) {
+  const CommandLine line =
+      parse_command_line(flag_table(), sources.arguments, {.options = sources.command_options});
   if (line.positionals.empty()) return {};
   const bool has_flag = std::ranges::any_of(
       line.flags, [](const GivenFlag& given) { return given.flag->name == "config-file"; });
   if (has_flag || line.positionals.size() > 1) {
     return "check-config takes one file: `check-config FILE` or `check-config --config-file=FILE`";
   }
-  arguments.insert(arguments.begin(), "--config-file=" + line.positionals.front());
+  sources.arguments.insert(sources.arguments.begin(), "--config-file=" + line.positionals.front());
   return {};
 }
 
 int dispatch(const std::string& command, Sources sources) {
-  const Result<OutputFormat> format =
-      command.empty() ? Result(OutputFormat::kTable)
-                      : take_output_format(sources.arguments, command == "devices");
-  if (!format) return complain(format.error().message);
-  const bool without_identity = command == "capture" && take_switch(sources.arguments, "anonymous");
-  const auto gpu = command == "devices" || command == "release"
-                       ? take_gpu(sources.arguments)
-                       : Result<std::optional<std::string>>(std::nullopt);
-  if (!gpu) return complain(gpu.error().message);
-  if (command == "release" && *gpu) {
-    return complain("release takes GPUs without a flag: `release " + **gpu + "`");
+  sources.command_options = options_of_command(command);
+  const Result<CommandOptions> options = read_command_options(sources);
+  if (!options) return complain(options.error().message);
+  if (command == "release" && options->gpu) {
+    return complain("release takes GPUs without a flag: `release " + *options->gpu + "`");
   }
   if (command == "check-config") {
-    if (const std::string problem = take_file(sources.arguments); !problem.empty()) {
+    if (const std::string problem = take_file(sources); !problem.empty()) {
       return complain(problem);
     }
   }
@@ -157,19 +120,19 @@ int dispatch(const std::string& command, Sources sources) {
     std::cout << kProgram << " " << kVersion << "\n";
     return 0;
   }
-  if (command == "devices") return run_devices(*loaded, *format, *gpu);
-  if (command == "check-config") return run_check_config(*loaded, *format);
-  if (command == "capture") return run_capture(*loaded, without_identity);
+  if (command == "devices") return run_devices(*loaded, options->format, options->gpu);
+  if (command == "check-config") return run_check_config(*loaded, options->format);
+  if (command == "capture") return run_capture(*loaded, options->anonymous);
   if (command == "release") return run_release(*loaded);
   if (command == "resume") return run_resume(*loaded);
-  if (command == "numbers") return run_numbers(*loaded, *format);
+  if (command == "numbers") return run_numbers(*loaded, options->format);
   Log log;
   return run_agent(sources, *loaded, log);
 }
 
-int main_with(int count, char** words, char** variables) {
+int main_with(int count, char** words) {
   Sources sources{.arguments = {words + 1, words + count},
-                  .environment = environment_of(variables),
+                  .environment = own_environment(),
                   .program = count > 0 ? words[0] : ""};
   if (const auto code = run_as_mps_control_daemon(sources)) return *code;
   std::string command;
@@ -204,7 +167,7 @@ int main(int argc, char** argv) {
   // By default each thread gets a heap of its own, and keeps what a large
   // request once took there. Ours allocate seldom and never at the same time.
   ::mallopt(M_ARENA_MAX, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet
-  const int code = tranche::programs::main_with(argc, argv, environ);
+  const int code = tranche::programs::main_with(argc, argv);
   if (tranche::programs::calls_left_behind() == 0) return code;
   // A driver call that has not returned still has its thread in the library:
   // running the library's own destructors under it is not safe.

@@ -21,13 +21,14 @@
 #include "os/errno_error.h"
 #include "os/files.h"
 #include "os/loop.h"
+#include "os/settings/command_line.h"
 #include "os/settings/config_watch.h"
 #include "os/signals.h"
 #include "os/unique_fd.h"
 #include "os/wake_fd.h"
 #include "programs/device_plugin/config_reload.h"
 #include "programs/device_plugin/mps_compute_modes.h"
-#include "programs/device_plugin/own_flags.h"
+#include "programs/settings/command_options.h"
 
 namespace tranche::programs {
 namespace {
@@ -35,6 +36,7 @@ namespace {
 constexpr const char* kProgram = "mps-control-daemon";
 // Where the chart mounts the host's mps.root.
 constexpr const char* kRoot = "/mps";
+using Clock = std::chrono::steady_clock;
 // Between two looks at the driver and at a file behind links.
 constexpr std::chrono::seconds kLookAgain{30};
 
@@ -186,16 +188,19 @@ class ControlDaemon {
 std::optional<int> run_as_mps_control_daemon(const Sources& given) {
   if (given.program.substr(given.program.find_last_of('/') + 1) != kProgram) return std::nullopt;
   Sources sources = given;
-  // Where the layout lies.
-  const Result<std::optional<std::string>> given_root = take_value(sources.arguments, {"root"});
-  if (!given_root) return complain(given_root.error().message);
-  const std::string root = given_root->value_or(kRoot);
-  if (sources.arguments == std::vector<std::string>{"mount-shm"}) return mount_shm(root);
+  sources.command_options = options_of_command(kProgram);
+  const Result<CommandOptions> options = read_command_options(sources);
+  if (!options) return complain(options.error().message);
+  // It needs no settings, and takes none.
+  const CommandLine line = parse_command_line(sources.command_options, sources.arguments);
+  if (line.problems.empty() && line.positionals == std::vector<std::string>{"mount-shm"}) {
+    return mount_shm(options->root);
+  }
   const Result<Loaded> loaded = load_settings(sources);
   if (!loaded) return complain(loaded.error().message);
   Result<UniqueFd> signals = take_signals({SIGHUP, SIGINT, SIGTERM, SIGQUIT});
   if (!signals) return complain(signals.error().message);
-  return ControlDaemon(std::move(sources), *loaded, root, *std::move(signals)).run();
+  return ControlDaemon(std::move(sources), *loaded, options->root, *std::move(signals)).run();
 }
 
 }  // namespace tranche::programs

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "os/files.h"
 #include "os/settings/command_line.h"
+#include "programs/settings/command_options.h"
 #include "programs/settings/flag_table.h"
 #include "programs/settings/help.h"
 
@@ -19,10 +20,8 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Flags of single commands of ours (src/programs/device_plugin/own_flags.h), and those that each
-// command has.
-const std::set<std::string> kOfCommands = {"o", "output", "anonymous", "root",
-                                           "h", "help",   "version",   "gpu"};
+// Those that each command has.
+const std::set<std::string> kOfAll = {"h", "help", "version"};
 // Flags of other programs that the text names by themselves.
 const std::set<std::string> kOfOthers = {"set",           // helm
                                          "gpu-reset",     // nvidia-smi
@@ -32,7 +31,11 @@ const std::set<std::string> kOfOthers = {"set",           // helm
 constexpr const char* kProgram = "tranche-device-plugin";
 
 bool is_known(const std::string& name) {
-  return find_flag(name) != nullptr || kOfCommands.contains(name);
+  const auto has_it = [&](const char* command) {
+    return find_option(options_of_command(command), name) != nullptr;
+  };
+  return find_flag(name) != nullptr || kOfAll.contains(name) || has_it("devices") ||
+         has_it("capture") || has_it("mps-control-daemon");
 }
 
 std::string name_of(const std::string& word) {

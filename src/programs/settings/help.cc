@@ -4,6 +4,7 @@
 #include <array>
 
 #include "os/settings/option_help.h"
+#include "programs/settings/command_options.h"
 #include "programs/settings/file_schema.h"
 #include "programs/settings/flag_table.h"
 
@@ -13,25 +14,25 @@ namespace {
 struct Command {
   std::string_view name;
   std::string_view help;
-  std::string_view usage = {};  // what follows the command's name
+  std::string_view words = {};  // that follow the command's name
 };
 constexpr std::array kCommands = {
-    Command{"devices",
-            "Show this node's GPUs, their health and what clears a fault, the resources they are "
-            "offered as, and the pods that hold them; from the running agent, or else from the "
-            "driver, the state folder and the kubelet. --gpu X shows one GPU, named by index, "
-            "uuid or its beginning, or PCI address. -o json for programs; -o pods prints the pods "
-            "alone, a namespace and a "
-            "name a line.",
-            "[--gpu GPU] [-o table|json|pods]"},
+    Command{
+        "devices",
+        "Show this node's GPUs, their health and what clears a fault, the resources they are "
+        "offered as, and the pods that hold them; from the running agent, or else from the "
+        "driver, the state folder and the kubelet. --gpu X shows one GPU, named by index, "
+        "uuid or its beginning, or PCI address. -o json for programs; -o pods prints the pods "
+        "alone, a namespace and a "
+        "name a line.",
+    },
     Command{"check-config",
             "Check flags, environment and file as the agent would, and print the "
             "effective configuration: each value with where it came from.",
-            "[FILE|--config-file=FILE] [-o table|json]"},
+            "[FILE|--config-file=FILE]"},
     Command{"capture",
             "Describe this node's GPUs in a file that the simulated driver can replay; for "
-            "bug reports and tests. With --anonymous, without serial numbers and the like.",
-            "[--anonymous]"},
+            "bug reports and tests. With --anonymous, without serial numbers and the like."},
     Command{"release",
             "Ask the running agent to close the driver, for a driver update or a GPU reset; wait "
             "until it is closed, and name the pods on the GPUs. GPUs named by index, uuid or PCI "
@@ -44,7 +45,7 @@ constexpr std::array kCommands = {
             "configuration are these numbers. -o json for programs. 'numbers forget 3 5' or "
             "'numbers forget all' removes numbers; the agent then numbers these GPUs again by the "
             "driver's index, so check excludeDevices and devices lists afterwards.",
-            "[forget NUMBER...|all] [-o table|json]"},
+            "[forget NUMBER...|all]"},
     Command{"version", "Print the version."},
 };
 
@@ -105,8 +106,11 @@ std::string command_help(std::string_view program, std::string_view command) {
   for (const Command& candidate : kCommands) {
     if (candidate.name != command) continue;
     text = "Usage:\n  " + name + " " + std::string(command) +
-           (candidate.usage.empty() ? "" : " " + std::string(candidate.usage)) + " [flags]\n\n" +
-           wrap(candidate.help, 0) + "\n";
+           (candidate.words.empty() ? "" : " " + std::string(candidate.words));
+    for (const Option& option : options_of_command(command)) {
+      if (!option.help.empty()) text += " [" + synopsis(option) + "]";
+    }
+    text += " [flags]\n\n" + wrap(candidate.help, 0) + "\n";
   }
   return text +
          wrap(

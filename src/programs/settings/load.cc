@@ -22,13 +22,13 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
+CommandLine parse(const Sources& sources) {
+  return parse_command_line(flag_table(), sources.arguments, {.options = sources.command_options});
+}
+
 std::vector<std::string> complaints(const Sources& sources, const CommandLine& line) {
   std::vector<std::string> problems = line.problems;
-  if (sources.allow_positionals) return problems;
-  for (const std::string& word : line.positionals) {
-    problems.push_back("unexpected argument '" + brief(word) +
-                       "': flags begin with a dash, and their values follow = or a space");
-  }
+  if (!sources.allow_positionals) append(problems, positional_problems(line));
   return problems;
 }
 
@@ -95,7 +95,7 @@ Result<Loaded> load(const Sources& sources, const CommandLine& line,
 }  // namespace
 
 std::string config_file_of(const Sources& sources) {
-  const CommandLine line = parse_command_line(flag_table(), sources.arguments);
+  const CommandLine line = parse(sources);
   return resolve(flag_table(), line, sources.environment, {}).settings.text("config-file");
 }
 
@@ -105,7 +105,7 @@ bool is_blank(const ConfigText& file) {
 }
 
 Result<Loaded> load_settings(const Sources& sources, const std::optional<ConfigText>& file) {
-  const CommandLine line = parse_command_line(flag_table(), sources.arguments);
+  const CommandLine line = parse(sources);
   if (line.wants_help || line.wants_version) {
     return Loaded{.wants_help = line.wants_help, .wants_version = line.wants_version};
   }
@@ -113,7 +113,7 @@ Result<Loaded> load_settings(const Sources& sources, const std::optional<ConfigT
 }
 
 Result<Loaded> load_settings(const Sources& sources) {
-  const CommandLine line = parse_command_line(flag_table(), sources.arguments);
+  const CommandLine line = parse(sources);
   if (line.wants_help || line.wants_version) return load_settings(sources, std::nullopt);
   const std::string path = config_file_of(sources);
   if (path.empty()) return load_settings(sources, std::nullopt);

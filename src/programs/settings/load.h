@@ -18,6 +18,7 @@
 #include "core/settings/settings.h"
 #include "os/settings/document.h"
 #include "os/settings/effective.h"
+#include "os/settings/option.h"
 
 namespace tranche::programs {
 
@@ -26,6 +27,8 @@ struct Sources {
   std::map<std::string, std::string> environment;
   bool allow_positionals = false;  // words that belong to no flag; else an error
   std::string program;             // what it is called by: may choose the profile
+  // Of the command: taken among the arguments, and left to it.
+  OptionTable command_options = {};
 };
 
 struct Loaded {
