@@ -28,7 +28,7 @@ constexpr const char* kBin = "bin";
 
 std::string real_path_of(const std::string& program) {
   std::error_code error;
-  const std::string path = std::filesystem::canonical(program, error).stwake();
+  const std::string path = std::filesystem::canonical(program, error).string();
   return error ? program : path;
 }
 

@@ -128,10 +128,10 @@ TEST_F(HandedOffTest, TruncatesAFileThatAPodOfAnEarlierAgentGrew) {
   const HandedOffPaths paths = must_issue(store);
   make_writable(paths);
   EXPECT_TRUE(store.has_writable());
-  store.cut_writable();
+  store.truncate_writable();
   EXPECT_EQ(logged_.find("truncated the writable /gpu.env"), std::string::npos);
   std::ofstream(paths.gpu_env) << std::string(100'000, 'x');
-  store.cut_writable();
+  store.truncate_writable();
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
   EXPECT_THAT(logged_, HasSubstr("truncated the writable /gpu.env"));
   EXPECT_THAT(logged_, HasSubstr(paths.id));
@@ -148,7 +148,7 @@ TEST_F(HandedOffTest, TruncatesBlocksThatAPodReservedBehindTheEnd) {
     }
   }
   ASSERT_GT(status_of(paths.gpu_env).st_blocks, 1000);
-  store.cut_writable();
+  store.truncate_writable();
   EXPECT_LT(status_of(paths.gpu_env).st_blocks, 1000);
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
@@ -162,11 +162,11 @@ TEST_F(HandedOffTest, SaysWhatToDoWhereItMayNotBeTruncated) {
   const UniqueFd pod(::open(paths.gpu_env.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_WRLCK), 0) << errno;
   ::signal(SIGIO, SIG_IGN);
-  store.cut_writable();
+  store.truncate_writable();
   EXPECT_THAT(logged_, HasSubstr("bytes of the node's disk"));
   EXPECT_THAT(logged_, HasSubstr("delete the pod"));
   ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_UNLCK), 0);
-  store.cut_writable();
+  store.truncate_writable();
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
 

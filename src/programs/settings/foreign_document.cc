@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/foreign_document.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 
@@ -11,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kOurs = {"version", "flags", "resources",
                                                    "sharing", "imex",  "tranche"};
-// Keys at the top of the values of NVIDIA's chart or ours, and of no file of ours.
+// Top-level keys of Helm values of NVIDIA's chart or ours, which no configuration file has.
 constexpr std::array<std::string_view, 10> kOfValues = {
     "affinity",          "config", "devicePlugin", "fullnameOverride", "image", "nameOverride",
     "namespaceOverride", "nfd",    "nodeSelector", "tolerations"};
@@ -21,10 +23,10 @@ bool is_in(const std::array<std::string_view, N>& words, const std::string& word
   return std::ranges::find(words, word) != words.end();
 }
 
-// "data.config.yaml", the first text in a section that has lines; else "data.<name>".
+// "data.config.yaml", by the first key of the section; else "data.<name>".
 std::string inner_file(const ConfigNode& section, const std::string& shown) {
   if (section.kind != NodeKind::kMap || section.keys.empty()) return shown + ".<name>";
-  return shown + "." + brief(section.keys.front().text);
+  return fmt::format("{}.{}", shown, brief(section.keys.front().text));
 }
 
 std::optional<DocumentProblem> kubernetes_object(const ConfigNode& root) {
@@ -33,18 +35,17 @@ std::optional<DocumentProblem> kubernetes_object(const ConfigNode& root) {
   if (!is_object || kind->kind != NodeKind::kScalar) return std::nullopt;
   const unsigned line = key_line(root, "kind");
   if (kind->text != "ConfigMap") {
-    return DocumentProblem{line, "this is a Kubernetes " + brief(kind->text) +
-                                     ", not a configuration file; a configuration file begins "
-                                     "with 'version: v1'"};
+    return DocumentProblem{line, fmt::format("this is a Kubernetes {}, not a configuration file; a "
+                                             "configuration file begins with 'version: v1'",
+                                             brief(kind->text))};
   }
   const ConfigNode* data = given_item(root, "data");
   const std::string inner = inner_file(data == nullptr ? ConfigNode{} : *data, "data");
   return DocumentProblem{line,
-                         "this is a whole ConfigMap, not the configuration file in it; give what "
-                         "is below " +
-                             inner +
-                             ", without the indentation, or mount the ConfigMap and name "
-                             "the file in the mount"};
+                         fmt::format("this is a whole ConfigMap, not the configuration file in it; "
+                                     "give what is below {}, without the indentation, or mount the "
+                                     "ConfigMap and name the file in the mount",
+                                     inner)};
 }
 
 std::optional<DocumentProblem> helm_values(const ConfigNode& root) {
