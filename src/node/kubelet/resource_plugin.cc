@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/path.h"
-#include "node/kubelet/socket_name.h"
 #include "node/kubelet/own_connections.h"
+#include "node/kubelet/socket_name.h"
 
 namespace tranche::node {
 namespace {
@@ -74,12 +74,12 @@ ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const NodeAc
       PluginService::StreamWatch{.opened =
                                      [this](std::uint64_t epoch) {
                                        const std::lock_guard lock(mutex_);
-                                       if (epoch == epoch_) tell(RegistrationEvent::kStreamOpened);
+                                       if (epoch == epoch_) post(RegistrationEvent::kStreamOpened);
                                      },
                                  .ended =
                                      [this](std::uint64_t epoch) {
                                        const std::lock_guard lock(mutex_);
-                                       if (epoch == epoch_) tell(RegistrationEvent::kStreamsEnded);
+                                       if (epoch == epoch_) post(RegistrationEvent::kStreamsEnded);
                                      },
                                  .sent =
                                      [this](std::uint64_t version) {
@@ -141,19 +141,19 @@ void ResourcePlugin::drop_what_is_due() {
 
 void ResourcePlugin::kubelet_came(const std::string& identity) {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(kubelet_, identity) != identity) tell(RegistrationEvent::kKubeletCame);
+  if (std::exchange(kubelet_, identity) != identity) post(RegistrationEvent::kKubeletCame);
 }
 
 void ResourcePlugin::name_vanished(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  if (!socket_.empty() && name == socket_) tell(RegistrationEvent::kSocketGone);
+  if (!socket_.empty() && name == socket_) post(RegistrationEvent::kSocketGone);
 }
 
 void ResourcePlugin::rival_ended() {
   log_.warning("another plugin that served this resource has ended; registering again",
                {{"resource", name_.text}});
   const std::lock_guard lock(mutex_);
-  tell(RegistrationEvent::kRivalEnded);
+  post(RegistrationEvent::kRivalEnded);
 }
 
 bool ResourcePlugin::list_again() {
@@ -184,7 +184,7 @@ void ResourcePlugin::retire() {
 }
 
 // mutex_ is held.
-void ResourcePlugin::tell(RegistrationEvent event) {
+void ResourcePlugin::post(RegistrationEvent event) {
   events_.push_back(event);
   changed_.notify_all();
 }
@@ -258,7 +258,7 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
     ++taken_;
     last_error_.clear();
     note_registrar(kubelet);
-    tell(RegistrationEvent::kAccepted);
+    post(RegistrationEvent::kAccepted);
     return;
   }
   if (last_error_ != registered.error().message) {
@@ -266,7 +266,7 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
                  {{"resource", name_.text}, {"reason", registered.error().message}});
   }
   last_error_ = registered.error().message;
-  tell(RegistrationEvent::kRefused);
+  post(RegistrationEvent::kRefused);
 }
 
 // mutex_ is held. `kubelet`: its identity before the registration. If it is unchanged, this kubelet

@@ -82,7 +82,7 @@ class ResourcePlugin {
   void drop_what_is_due();
   void trim_memory();
   void take_events();
-  void tell(RegistrationEvent event);
+  void post(RegistrationEvent event);
   void attempt(const std::stop_token& stop);
   void note_registrar(const std::string& kubelet);
   bool registrar_is_gone() const;

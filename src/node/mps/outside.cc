@@ -48,8 +48,7 @@ int connect_to(int folder) {
 std::string unseen(const std::string& pipe) {
   return fmt::format(
       "cannot see {} from this container, so it is unknown whether a daemon runs there; set "
-      "mps.pipe "
-      "of the chart, which mounts the parent folder at /mps-outside",
+      "mps.pipe of the chart, which mounts the parent folder at /mps-outside",
       pipe);
 }
 

@@ -82,9 +82,8 @@ std::vector<KeySpec> structure() {
           {.path = "tranche.policies",
            .kind = kRows,
            .help = "How devices are offered: each row offers the devices that match it. Devices "
-                   "without a "
-                   "match are offered according to the rest of the file. Rows replace those of the "
-                   "profile."},
+                   "without a match are offered according to the rest of the file. Rows replace "
+                   "those of the profile."},
       });
   add_row_keys(all, "tranche.policies", policy_keys());
   return all;

@@ -62,10 +62,9 @@ std::string introduction(const std::string& program) {
          wrap(
              "It takes the flags, variables and configuration file of NVIDIA's device plugin, so "
              "that it can replace it. A flag overrides its environment variable, that the file, "
-             "and "
-             "that the default. Flags have one dash or two, and their value after = or a space; "
-             "setting a boolean flag to false needs the = (--fail-on-init-error=false). Separate "
-             "lists with commas, or repeat the flag.",
+             "and that the default. Flags have one dash or two, and their value after = or a "
+             "space; setting a boolean flag to false needs the = (--fail-on-init-error=false). "
+             "Separate lists with commas, or repeat the flag.",
              0);
 }
 

@@ -118,7 +118,7 @@ class PolicyRow {
                            word(terms.placement)));
     }
     if (terms.dialect == Dialect::kGpushare && terms.form != ShareForm::kMemory) {
-      complain("dialect", "gpushare tells containers of memory; it needs share: memory");
+      complain("dialect", "gpushare is a convention for memory; it needs share: memory");
     }
     if (terms.form == ShareForm::kWhole &&
         terms.demanded.value_or(Enforcement::kNone) != Enforcement::kNone) {

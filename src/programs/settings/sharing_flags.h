@@ -32,10 +32,8 @@ inline constexpr Option kSharingFlags[] = {
          "NVIDIA's device plugin. deepomatic: replicas of every GPU as deepomatic.com/shared-gpu. "
          "gcp: Google's, nvidia.com/gpu without NVIDIA's runtime. gpushare: GPU memory as "
          "aliyun.com/gpu-mem. nested-host: like nvidia, for node pods, which see all GPUs and get "
-         "a "
-         "list of their own. nested-guest: like nvidia, in such a node, with only the granted "
-         "GPUs. "
-         "tranche.policies in the file replaces what a profile offers."},
+         "a list of their own. nested-guest: like nvidia, in such a node, with only the granted "
+         "GPUs. tranche.policies in the file replaces what a profile offers."},
     {.name = "gpu-duplication-factor",
      .environment = {"GPU_DUPLICATION_FACTOR", "DP_NUMBER_CONTAINERS_PER_GPU"},
      .type = ValueType::kNumber,
@@ -118,10 +116,8 @@ inline constexpr Option kSharingFlags[] = {
      .to = {field<&Settings::mps, &MpsOptions::rules, &MpsRules::end_holders>},
      .fallback = "true",
      .help = "Whether the agent closes a connection that blocks a daemon's control socket for 10 "
-             "s, and "
-             "kills a pod's process that does so repeatedly. false: the agent only reports the "
-             "process, "
-             "and the GPU stays unhealthy."},
+             "s, and kills a pod's process that does so repeatedly. false: the agent only reports "
+             "the process, and the GPU stays unhealthy."},
     {.name = "mps-root",
      .key = "flags.mpsRoot",
      .type = ValueType::kPath,

@@ -108,8 +108,7 @@ class MigReader {
     if (mig.profile.memory_gb == 0 || mig.memory_bytes > question_.memory_bytes) {
       reading_.failure = GpuFailure{
           .what = fmt::format("the driver's memory sizes do not fit together, and MIG devices are "
-                              "named by them: {} "
-                              "has {} MiB, and its GPU {} MiB",
+                              "named by them: {} has {} MiB, and its GPU {} MiB",
                               mig.uuid.text, attributes.memory_mib, question_.memory_bytes >> 20)};
       return false;
     }
@@ -178,7 +177,8 @@ const char* mig_attribute(unsigned profile) {
   }
 }
 
-MigReading read_mig(const Session& session, const KernelFiles& kernel, const MigQuestion& question) {
+MigReading read_mig(const Session& session, const KernelFiles& kernel,
+                    const MigQuestion& question) {
   return MigReader(session, kernel, question).read();
 }
 
