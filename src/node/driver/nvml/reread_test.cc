@@ -175,7 +175,7 @@ TEST_F(UnknownSize, NamesNoSlice) {
   reopen();
   const DriverReading reading = read();
   ASSERT_THAT(failures(reading), SizeIs(1));
-  EXPECT_THAT(reading.gpus[7].failure->what, HasSubstr("memory size is not known"));
+  EXPECT_THAT(reading.gpus[7].failure->what, HasSubstr("memory size is unknown"));
   EXPECT_THAT(reading.gpus[7].failure->what, HasSubstr("nvmlDeviceGetMemoryInfo: "));
   ASSERT_TRUE(reading.gpus[7].gpu) << "it said who it is";
   EXPECT_TRUE(reading.gpus[7].gpu->mig_enabled);
