@@ -166,7 +166,7 @@ TEST_F(DriverStory, ADriverThatIsLoadedLateIsWaitedFor) {
   happens(sim::unload_driver());
   start_kubelet();
   start_agent({"--fail-on-init-error=false"});
-  expect_log("driver cannot be read");
+  expect_log("cannot read the driver");
   happens(sim::load_driver());
   expect_allocatable(kGpu, 8);
 }
@@ -236,7 +236,7 @@ TEST_F(DriverStory, AStateFolderThatCannotBeMadeIsSaidAndCostsNoGpu) {
   expect_log("commands cannot reach this agent");
   happens(sim::raise_xid(3, {.number = 79, .route = sim::Xid::Route::kBoth}));
   expect_allocatable(kGpu, 7);
-  expect_log("faults cannot be written down");
+  expect_log("cannot write the open faults");
 }
 
 TEST_F(DriverStory, AStateFolderThatOthersCouldWriteIsTakenFromThemAndThatIsLogged) {
@@ -338,7 +338,7 @@ TEST_F(DriverStory, ALibraryThatIsAwayForAWhileIsNoReasonToBelieveInNodes) {
   expect_allocatable(kGpu, 0);
   // The release is over, and the command says that the driver is not there.
   EXPECT_EQ(command({"resume"}).exit_code, 1);
-  expect_log("driver cannot be read.*libnvidia-ml");
+  expect_log("cannot read the driver.*libnvidia-ml");
   EXPECT_EQ(kubelet_->node().allocatable(kGpu), 0);
   std::filesystem::rename(library + ".away", library);
   expect_allocatable(kGpu, 8);

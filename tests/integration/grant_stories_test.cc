@@ -231,7 +231,7 @@ TEST_F(GrantStory, DriverFilesAreMountedReadOnlyAndAMissingFolderIsSaid) {
   const auto response = granted("pod", {{kGpu, 1}});
   EXPECT_THAT(response.mounts,
               Contains(standin::Mount{"/usr/local/nvidia/lib64", "/var/lib/nvidia/lib64", true}));
-  expect_log("the folder that is mounted into containers is not there");
+  expect_log("the folder that is mounted into containers does not exist");
 }
 
 TEST_F(GrantStory, BadIdsAreRefusedAndTheAgentGoesOnServing) {

@@ -92,7 +92,7 @@ TEST_F(KubeletStory, AStreamThatEndsIsAnsweredWithANewRegistration) {
   begin("hgx-h200");
   expect_allocatable(kGpu, 8);
   ASSERT_TRUE(kubelet_->break_stream(kGpu));
-  expect_log("the kubelet no longer listens");
+  expect_log("the kubelet closed the stream");
   // Both at once: the kubelet may count the old devices for a moment longer.
   EXPECT_TRUE(kubelet_->wait_until(
       [&](const standin::NodeView& node) {
@@ -139,7 +139,7 @@ TEST_F(KubeletStory, AResourceThatComesBackIsRegisteredWhenTheKubeletHasSeenItGo
   const standin::Transcript& heard = kubelet_->transcript();
   ASSERT_TRUE(heard.wait_for(EventKind::kListAndWatchEnded, 1, kPatience));
   write("gpu.env", gpu);
-  expect_log("waiting for the kubelet to see the end of a stream");
+  expect_log("waiting for the kubelet to close a connection");
   EXPECT_EQ(count_events(EventKind::kRegister), 1U);
   kubelet_->release_stream_ends();
   EXPECT_TRUE(heard.wait_for(EventKind::kRegister, 2, kPatience)) << agent_->output();
@@ -212,7 +212,7 @@ TEST_F(KubeletStory, SocketsOfOurDeadPredecessorsAreRemovedAndNobodyElses) {
   ASSERT_THAT(left, testing::SizeIs(1));
   write("dp/nvidia-gpu.sock", "");
   start_agent();
-  expect_log("sockets of agents before us removed names=" + left[0]);
+  expect_log("removed sockets of earlier agents names=" + left[0]);
   expect_allocatable(kGpu, 8);
   EXPECT_TRUE(path_exists(path("dp/nvidia-gpu.sock")));
   EXPECT_FALSE(path_exists(path("dp/" + left[0])));

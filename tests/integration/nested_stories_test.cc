@@ -45,7 +45,7 @@ TEST_F(NestedStory, AHostWritesDownWhatItGrantsAndKeepsItCurrent) {
   EXPECT_EQ(*read_file(env), allocated + "\n");
   const std::string lost = split(allocated, ',').at(0);
   happens(sim::fall_off(GpuUuid(lost)));
-  expect_log("node pod told of its GPUs' health");
+  expect_log("updated GPU health for a node pod");
   const auto handed = document(mounted_at(response, "/gpu-grants/nvidia.com_gpu") + "/grant.json");
   ASSERT_EQ(handed.devices.size(), 2U);
   EXPECT_EQ(handed.devices[0].uuid, lost);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Daemons that outlive an agent.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -24,7 +25,7 @@ TEST(MpsSupervisor, AdoptsADaemonThatOutlivedTheAgent) {
   const int daemon = node.status(kGpuA).pid;
   const UniqueFd client = node.connect_client(kGpuA);
   node.end_agent();
-  // It goes on without one to read what it writes.
+  // It goes on without a reader of its output.
   for (int i = 0; i < 500; ++i) ASSERT_THAT(node.ask(kGpuA, "ps"), HasSubstr("COMMAND"));
 
   node.start_agent().set_plan(node.plan({kGpuA}, {{kGpuA, 20ULL << 30}}));
@@ -33,7 +34,7 @@ TEST(MpsSupervisor, AdoptsADaemonThatOutlivedTheAgent) {
   EXPECT_TRUE(node.status(kGpuA).adopted);
   EXPECT_EQ(node.status(kGpuA).restarts, 0U);
   EXPECT_EQ(node.ask(kGpuA, "get_default_device_pinned_mem_limit 0"), "20G\n");
-  EXPECT_THAT(node.ask(kGpuA, "ps"), HasSubstr(std::to_string(::getpid())));
+  EXPECT_THAT(node.ask(kGpuA, "ps"), HasSubstr(fmt::format("{}", ::getpid())));
 }
 
 // Its clients would end with it.
@@ -56,7 +57,7 @@ TEST(MpsSupervisor, AdoptsADaemonThatAnswersTheSecondTime) {
   }
 }
 
-// As root in a container can put there where it has the pipe folder mounted writable.
+// Root in a container can create it in a writable mount of the pipe folder.
 TEST(MpsSupervisor, DoesNotWaitForANamedPipeInPlaceOfThePidFile) {
   MpsNode node;
   node.start_agent().set_plan(node.plan({kGpuA}));
@@ -125,7 +126,7 @@ TEST(MpsSupervisor, TakesOverAFolderThatAKilledDaemonLeft) {
   node.await_state(kGpuA, MpsState::kReady);
   EXPECT_NE(node.status(kGpuA).pid, daemon);
   EXPECT_FALSE(node.status(kGpuA).adopted);
-  // The server that the dead one left is gone.
+  // The dead daemon's server is gone.
   EXPECT_THAT(node.processes(kGpuA), Not(Contains(server)));
   EXPECT_NE(node.status(kGpuA).server_pid, server);
 }

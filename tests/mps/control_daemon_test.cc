@@ -2,6 +2,7 @@
 //
 // The program under its second name, `mps-control-daemon`, on a simulated
 // driver with the MPS stand-ins.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -61,7 +62,7 @@ class MpsControlDaemon : public testing::Test {
   std::string layout() const { return dir_.path("mps"); }
   std::string started() const { return layout() + "/nvidia.com/gpu/.started"; }
   std::vector<pid_t> processes() const {
-    return find_processes("CUDA_MPS_PIPE_DIRECTORY=" + layout() + "/nvidia.com/gpu/pipe",
+    return find_processes(fmt::format("CUDA_MPS_PIPE_DIRECTORY={}/nvidia.com/gpu/pipe", layout()),
                           "nvidia-cuda-mps-");
   }
 
@@ -96,13 +97,13 @@ class MpsControlDaemon : public testing::Test {
     const auto node = sim::SimulatedNode::open(root());
     ASSERT_TRUE(node && node->apply(change));
   }
-  // Threads of calls of the driver: one that waits for work, and those that are stuck.
+  // Threads of driver calls: one that waits for work, and stuck ones.
   int driver_threads() const {
-    const std::string tasks = "/proc/" + std::to_string(process_->pid()) + "/task";
+    const std::string tasks = fmt::format("/proc/{}/task", process_->pid());
     int count = 0;
     const auto names = list_directory(tasks);
     for (const std::string& name : names ? *names : std::vector<std::string>{}) {
-      const auto comm = read_file(tasks + "/" + name + "/comm");
+      const auto comm = read_file(fmt::format("{}/{}/comm", tasks, name));
       if (comm && trim(*comm) == kPatientThread) ++count;
     }
     return count;
@@ -111,7 +112,7 @@ class MpsControlDaemon : public testing::Test {
   std::string ask(const std::string& question) {
     const Command command{
         .words = {root() + "/usr/bin/nvidia-cuda-mps-control"},
-        .environment = {"CUDA_MPS_PIPE_DIRECTORY=" + layout() + "/nvidia.com/gpu/pipe"}};
+        .environment = {fmt::format("CUDA_MPS_PIPE_DIRECTORY={}/nvidia.com/gpu/pipe", layout())}};
     const auto done = run_program(command, question + "\n", kPatience);
     return done ? done->out : done.error().message;
   }
@@ -133,7 +134,7 @@ TEST_F(MpsControlDaemon, RunsADaemonForTheResourceAndSaysSoByFiles) {
   await_file(layout() + "/.ready");
   EXPECT_TRUE(path_exists(started()));
   EXPECT_EQ(ask("get_default_active_thread_percentage"), "33.3\n");
-  // 15 GiB, cut in three; of all four GPUs.
+  // A third of 15 GiB, for all four GPUs.
   for (const char* ordinal : {"0", "3"}) {
     EXPECT_EQ(ask(std::string("get_default_device_pinned_mem_limit ") + ordinal), "5G\n");
   }
@@ -144,7 +145,7 @@ TEST_F(MpsControlDaemon, RunsADaemonForTheResourceAndSaysSoByFiles) {
   EXPECT_EQ(*end, (standin::ProcessEnd{.exit_code = 0})) << process_->output();
   EXPECT_THAT(processes(), IsEmpty());
   EXPECT_FALSE(path_exists(layout() + "/.ready"));
-  // Containers have it mounted.
+  // Containers mount it.
   EXPECT_THAT(*list_directory(layout() + "/nvidia.com/gpu"), ElementsAre("pipe"));
   EXPECT_THAT(*list_directory(layout() + "/nvidia.com"), ElementsAre("gpu"));
 }
@@ -167,10 +168,10 @@ TEST_F(MpsControlDaemon, MakesNoCallOfADriverThatHangsWhileAnEarlierOneIsStuck) 
   ASSERT_TRUE(process_->wait_for_line("the driver cannot be read", kPatience));
   const int before = driver_threads();
   for (int round = 1; round <= 4; ++round) {
-    // What is logged of the bad file is logged after the look that the good one led to.
-    const std::string bad = "version: v" + std::to_string(round + 10) + "\n";
+    // The bad file is logged after the reading that the good one caused.
+    const std::string bad = fmt::format("version: v{}\n", round + 10);
     std::ofstream(dir_.path("config.yaml")) << bad;
-    ASSERT_TRUE(process_->wait_for_line("v" + std::to_string(round + 10), kPatience));
+    ASSERT_TRUE(process_->wait_for_line(fmt::format("v{}", round + 10), kPatience));
     std::ofstream(dir_.path("config.yaml")) << kThreeReplicas;
     ASSERT_TRUE(process_->signal(SIGHUP));
   }
@@ -187,7 +188,7 @@ TEST_F(MpsControlDaemon, TakesBackItsWordWhenTheDaemonDies) {
   const auto pid = read_file(layout() + "/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid");
   ASSERT_TRUE(pid);
   ::kill(std::stoi(*pid), SIGKILL);
-  ASSERT_TRUE(process_->wait_for_line("mps daemon is in trouble.*signal 9", kPatience));
+  ASSERT_TRUE(process_->wait_for_line("mps daemon failed.*signal 9", kPatience));
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (!path_exists(started()) || fs::last_write_time(started()) == before) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << process_->output();

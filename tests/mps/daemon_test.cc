@@ -2,6 +2,7 @@
 //
 // One daemon's life, against the stand-in.
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -33,7 +34,7 @@ TEST(MpsDaemon, IsReadyOnlyWhenAClientGotThrough) {
   EXPECT_TRUE(node.status(kGpuA).server_pid.has_value());
 }
 
-// No room for memory, clients or connections, and a client that somebody ended.
+// No room for memory, clients or connections, and a terminated client.
 TEST(MpsDaemon, ThatIsFullOrEndsAClientIsReady) {
   for (const char* code : {"2", "808", "809", "810"}) {
     MpsNode node;
@@ -105,21 +106,22 @@ TEST(MpsDaemon, HasItsLimitsBeforeAnyClient) {
   node.start_agent().set_plan(node.plan({kGpuA}, {{kGpuA, 20ULL << 30}}));
   node.await_state(kGpuA, MpsState::kReady);
   EXPECT_EQ(node.ask(kGpuA, "get_default_device_pinned_mem_limit 0"), "20G\n");
-  // The canary's server took it when it started.
-  const std::string server = std::to_string(node.status(kGpuA).server_pid.value_or(0));
-  EXPECT_EQ(node.ask(kGpuA, "get_device_pinned_mem_limit " + server + " 0"), "20G\n");
+  // The canary's server read it at its start.
+  const std::string server = fmt::format("{}", node.status(kGpuA).server_pid.value_or(0));
+  EXPECT_EQ(node.ask(kGpuA, fmt::format("get_device_pinned_mem_limit {} 0", server)), "20G\n");
 }
 
 TEST(MpsDaemon, TakesANewLimitWhileItRuns) {
   MpsNode node;
   node.start_agent().set_plan(node.plan({kGpuA}));
   node.await_state(kGpuA, MpsState::kReady);
-  const std::string server = std::to_string(node.status(kGpuA).server_pid.value_or(0));
+  const std::string server = fmt::format("{}", node.status(kGpuA).server_pid.value_or(0));
   EXPECT_EQ(node.ask(kGpuA, "get_default_device_pinned_mem_limit 0"), "80G\n");
   node.supervisor().set_plan(node.plan({kGpuA}, {{kGpuA, 40ULL << 30}}));
   await_condition(
       [&] {
-        return node.ask(kGpuA, "get_device_pinned_mem_limit " + server + " 0") == "40G\n" &&
+        return node.ask(kGpuA, fmt::format("get_device_pinned_mem_limit {} 0", server)) ==
+                   "40G\n" &&
                node.ask(kGpuA, "get_default_device_pinned_mem_limit 0") == "40G\n";
       },
       "a limit of 40 GiB for servers to come and the one that runs");
@@ -133,7 +135,7 @@ TEST(MpsDaemon, TakesANewLimitWhileItsCanaryHangs) {
   node.behave(kGpuA, "hang");
   await_condition(
       [&] {
-        const std::string server = std::to_string(node.status(kGpuA).server_pid.value_or(0));
+        const std::string server = fmt::format("{}", node.status(kGpuA).server_pid.value_or(0));
         return node.ask(kGpuA, "get_client_list " + server).find_first_of("123456789") == 0;
       },
       "a canary that hangs");
@@ -148,7 +150,7 @@ TEST(MpsDaemon, ThatIsKilledComesBackForContainersThatAreThere) {
   MpsNode node;
   node.start_agent().set_plan(node.plan({kGpuA}, {{kGpuA, 20ULL << 30}}));
   node.await_state(kGpuA, MpsState::kReady);
-  // What a container has mounted: the folder, not what is in it now.
+  // A container mounts the folder, not its present content.
   const UniqueFd mounted(::open((node.folder(kGpuA) + "/client").c_str(), O_RDONLY | O_DIRECTORY));
   struct stat before = {};
   ASSERT_EQ(::fstatat(mounted.get(), "control", &before, 0), 0);
@@ -219,7 +221,7 @@ TEST(MpsDaemon, ComesBackWithoutTakingOtherGpusAlong) {
       "a restart");
   EXPECT_EQ(node.status(kGpuB).pid, other);
   EXPECT_EQ(node.status(kGpuB).restarts, 0U);
-  EXPECT_THAT(node.ask(kGpuB, "ps"), HasSubstr(std::to_string(::getpid())));
+  EXPECT_THAT(node.ask(kGpuB, "ps"), HasSubstr(fmt::format("{}", ::getpid())));
 }
 
 TEST(MpsDaemon, LeavesNothingBehind) {
@@ -227,7 +229,7 @@ TEST(MpsDaemon, LeavesNothingBehind) {
   node.start_agent().set_plan(node.plan({kGpuA, kGpuB}));
   node.await_state(kGpuA, MpsState::kReady);
   node.await_state(kGpuB, MpsState::kReady);
-  // One is busy with a client that does not go.
+  // One is busy with a client that does not end.
   const UniqueFd client = node.connect_client(kGpuA);
   node.supervisor().stop();
   EXPECT_THAT(node.processes(kGpuA), IsEmpty());
@@ -256,7 +258,7 @@ TEST(MpsDaemon, SetsTheComputeModeOnlyWhereAsked) {
               ElementsAre(std::string(kGpuA) + " exclusive", std::string(kGpuA) + " default"));
 }
 
-// As while the driver's package is replaced.
+// For example while the driver's package is replaced.
 TEST(MpsDaemon, WhoseProgramsAreAwayIsNotEnded) {
   MpsNode node;
   node.log_everything();
@@ -300,7 +302,7 @@ TEST(MpsDaemon, PutsTheComputeModeBackUntilItIsDone) {
   EXPECT_THAT(node.log_text(), HasSubstr("the driver is busy"));
 }
 
-// As long as there is somebody to wait for it.
+// Only while something waits for it.
 TEST(MpsDaemon, DoesNotKeepAnAgentFromEndingByAComputeModeThatCannotBePutBack) {
   MpsNode node;
   node.compute_mode.set = [](const std::string&, bool exclusive) -> Status {
@@ -311,8 +313,11 @@ TEST(MpsDaemon, DoesNotKeepAnAgentFromEndingByAComputeModeThatCannotBePutBack) {
   node.start_agent().set_plan(plan);
   node.await_state(kGpuA, MpsState::kReady);
   node.supervisor().set_plan({.directory = node.directory()});
-  await_condition([&] { return node.log_text().find("is not put back yet") != std::string::npos; },
-                  "the first failure");
+  await_condition(
+      [&] {
+        return node.log_text().find("cannot restore the compute mode yet") != std::string::npos;
+      },
+      "the first failure");
   node.end_agent();
   EXPECT_TRUE(path_exists(node.folder(kGpuA) + "/exclusive"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fixture.h"
 
+#include <fmt/core.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -107,7 +108,7 @@ void MpsNode::await_state(const std::string& uuid, MpsState state) {
 }
 
 MpsDaemonStatus MpsNode::status(const std::string& uuid) {
-  const auto report = supervisor_->reports().get().value;  // kept: another may take its place
+  const auto report = supervisor_->reports().get().value;  // kept: it may be replaced
   for (const MpsDaemonStatus& status : report->daemons) {
     if (status.plan.name == uuid) return status;
   }
@@ -121,14 +122,15 @@ MpsWiring MpsNode::wiring(const std::string& uuid) {
 }
 
 std::string MpsNode::ask(const std::string& uuid, const std::string& question) const {
-  const Command command{.words = {root() + "/usr/bin/" + kControlProgram},
-                        .environment = {"CUDA_MPS_PIPE_DIRECTORY=" + folder(uuid) + "/pipe"}};
+  const Command command{
+      .words = {root() + "/usr/bin/" + kControlProgram},
+      .environment = {fmt::format("CUDA_MPS_PIPE_DIRECTORY={}/pipe", folder(uuid))}};
   const Result<Finished> done = run_program(command, question + "\n", kPatience);
   return done ? done->out + done->err : done.error().message;
 }
 
 void MpsNode::behave(const std::string& uuid, const std::string& word) const {
-  // Before an agent, too: a folder with such a file in it is its own only by the mark.
+  // Also before an agent: a folder with such a file is ours only with the mark.
   EXPECT_TRUE(make_own_folder(folder(uuid), FolderUse::kDaemon, MPS_TRIAL));
   std::ofstream(folder(uuid) + "/behave") << word;
 }
@@ -143,8 +145,8 @@ UniqueFd MpsNode::connect_client(const std::string& uuid) const {
 pid_t MpsNode::let_stranger_in(const std::string& uuid, uid_t user, const std::string& word) {
   const std::string note = dir_.path("stranger");
   fs::remove(note);
-  Command command{
-      .words = {MPS_STRANGER, folder(uuid) + "/client/control", std::to_string(user), dir_.path()}};
+  Command command{.words = {MPS_STRANGER, folder(uuid) + "/client/control", fmt::format("{}", user),
+                            dir_.path()}};
   if (!word.empty()) command.words.push_back(word);
   const auto started = run_program(command, "", kPatience);
   EXPECT_TRUE(started && started->exit_code == 0);
@@ -161,7 +163,8 @@ pid_t MpsNode::let_stranger_in(const std::string& uuid, uid_t user, const std::s
 }
 
 std::vector<pid_t> MpsNode::processes(const std::string& uuid) const {
-  return find_processes("CUDA_MPS_PIPE_DIRECTORY=" + folder(uuid) + "/pipe", "nvidia-cuda-mps-");
+  return find_processes(fmt::format("CUDA_MPS_PIPE_DIRECTORY={}/pipe", folder(uuid)),
+                        "nvidia-cuda-mps-");
 }
 
 void await_condition(const std::function<bool()>& holds, const std::string& what) {

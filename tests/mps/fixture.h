@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A driver root with the stand-ins of the MPS programs in it, a folder for
-// daemons, and words for tests of the supervisor: what is awaited is a
-// condition, never a time.
+// A driver root with stand-ins of the MPS programs, a folder for daemons, and helpers for tests of
+// the supervisor. Tests wait for conditions, never for a time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +31,7 @@ class MpsNode {
   MpsNode(const MpsNode&) = delete;
   MpsNode& operator=(const MpsNode&) = delete;
 
-  // The driver root's own loader and C library come with it.
+  // With the driver root's own loader and C library.
   void give_own_loader();
   void take_away_libcuda();
 
@@ -41,13 +40,13 @@ class MpsNode {
   std::string root() const { return dir_.path("root"); }
   MpsPlan plan(const std::vector<std::string>& uuids, const LargestHeld& held = {}) const;
 
-  // A new supervisor, as a started agent has it.
+  // A new supervisor, as at an agent's start.
   MpsSupervisor& start_agent();
-  // Lets go of it, as an agent that ends.
+  // Destroys it, as at an agent's end.
   void end_agent() { supervisor_.reset(); }
   MpsSupervisor& supervisor() { return *supervisor_; }
 
-  // Waits for a report that has it; the test fails when none comes.
+  // Waits for such a report; the test fails if none comes.
   void await(const std::function<bool(const MpsReport&)>& has, const std::string& what);
   void await_state(const std::string& uuid, MpsState state);
   MpsDaemonStatus status(const std::string& uuid);
@@ -57,10 +56,10 @@ class MpsNode {
   std::string ask(const std::string& uuid, const std::string& question) const;
   // See control_standin.cc.
   void behave(const std::string& uuid, const std::string& word) const;
-  // A client that is served; it lives as long as the descriptor.
+  // A served client; it lives as long as the descriptor.
   UniqueFd connect_client(const std::string& uuid) const;
-  // A process that is none of the agent's, at the clients' socket; see stranger.cc. It has
-  // connected, and with a word had an answer, when this returns.
+  // A foreign process at the clients' socket; see stranger.cc. When this returns, it has connected
+  // and, with a word, got an answer.
   pid_t let_stranger_in(const std::string& uuid, uid_t user, const std::string& word = "");
   std::vector<pid_t> processes(const std::string& uuid) const;
   std::string log_text() const;
@@ -79,7 +78,7 @@ class MpsNode {
   std::vector<pid_t> strangers_;
 };
 
-// Waits for a condition that no report tells of.
+// Waits for a condition that is not in a report.
 void await_condition(const std::function<bool()>& holds, const std::string& what);
 
 }  // namespace tranche::tests

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in the folder of the daemons and was not made by us.
+// Files in the folder of the daemons that are not ours.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -24,15 +25,14 @@ void write(const std::string& path, const std::string& text = "theirs") {
   std::ofstream(path) << text;
 }
 
-// As `--mps-dir=/usr/local` would have it: programs of the node, and folders that look a
-// little like a daemon's.
+// As with `--mps-dir=/usr/local`: programs of the node, and folders that resemble a daemon's.
 class ForeignFolders : public testing::Test {
  protected:
   ForeignFolders() {
     write(node_.directory() + "/bin/program");
     fs::create_symlink("program", node_.directory() + "/bin/nvidia-cuda-mps-server");
     write(node_.directory() + "/project/pipe/data");
-    write(node_.directory() + "/" + kGpuB + "/pipe/data");
+    write(fmt::format("{}/{}/pipe/data", node_.directory(), kGpuB));
     write(elsewhere_.path("kept/pipe/data"));
     fs::create_directory_symlink(elsewhere_.path("kept"), node_.directory() + "/link");
     fs::create_directory(node_.directory() + "/GPU-empty");
@@ -55,7 +55,7 @@ class ForeignFolders : public testing::Test {
 TEST_F(ForeignFolders, StayAsTheyAreWithoutAPolicy) {
   node_.start_agent().set_plan({.directory = node_.directory()});
   await_condition(
-      [&] { return node_.log_text().find("is not ours and is left alone") != std::string::npos; },
+      [&] { return node_.log_text().find("because they are not ours") != std::string::npos; },
       "the look at what is there");
   node_.supervisor().stop();
   expect_untouched();
@@ -94,7 +94,7 @@ TEST(MpsFolders, OfSomebodyElseKeepTheirDaemonAndTheirFiles) {
   theirs->wait(std::chrono::seconds(10));
 }
 
-// A program of somebody else in the daemons' PATH would run as root.
+// A foreign program in the daemons' PATH would run as root.
 TEST_F(ForeignFolders, AreNoPathForServers) {
   node_.start_agent().set_plan(node_.plan({kGpuA}));
   node_.await_state(kGpuA, MpsState::kTrouble);
@@ -129,7 +129,7 @@ TEST(MpsFolders, ThatWereHalfMadeAreFinished) {
   MpsNode node;
   fs::create_directories(node.folder(kGpuA));
   fs::create_directories(node.directory() + "/bin");
-  write(node.folder(kGpuA) + "/" + kMpsMark + ".new", "");
+  write(fmt::format("{}/{}.new", node.folder(kGpuA), kMpsMark), "");
   node.start_agent().set_plan(node.plan({kGpuA}));
   node.await_state(kGpuA, MpsState::kReady);
   node.supervisor().stop();
@@ -144,7 +144,7 @@ TEST(MpsFolders, InADirectoryThatOthersMayWriteAreNotMade) {
     node.start_agent().set_plan(node.plan({kGpuA}));
     node.await_state(kGpuA, MpsState::kTrouble);
     EXPECT_THAT(node.wiring(kGpuA).problem,
-                HasSubstr(node.directory() + " may be written by others"));
+                HasSubstr(node.directory() + " is writable for others"));
     node.end_agent();
   }
   EXPECT_THAT(*list_directory(node.directory()), IsEmpty());

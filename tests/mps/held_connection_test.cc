@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A control daemon that does not answer, because somebody holds its one
-// connection or because it hangs, and the clients that compute meanwhile.
+// A control daemon that does not answer, because a client holds its one connection or because it
+// hangs, and the clients that compute meanwhile.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -38,7 +39,7 @@ class HeldConnection : public testing::Test {
     node_.await_state(kGpuA, MpsState::kReady);
     daemon_ = node_.status(kGpuA).pid;
   }
-  // As many users as this process can be.
+  // All users that this process can become.
   static std::vector<uid_t> users() {
     return ::geteuid() == 0 ? std::vector<uid_t>{0, kNobody} : std::vector<uid_t>{::geteuid()};
   }
@@ -50,7 +51,7 @@ class HeldConnection : public testing::Test {
         },
         "trouble: " + text);
   }
-  // It was asked again, in vain, and nothing was done about it.
+  // It was queried again without an answer, and nothing was ended.
   void await_more_questions() {
     const auto count = [&] {
       const std::string log = node_.log_text();
@@ -78,8 +79,8 @@ TEST_F(HeldConnection, OfAnyUserEndsNothingAndIsNamed) {
   for (const uid_t user : users()) {
     const pid_t client = node_.let_stranger_in(kGpuA, user, "client");
     const pid_t holder = node_.let_stranger_in(kGpuA, user);
-    await_trouble("process " + std::to_string(holder) + " (mps-stranger, uid " +
-                  std::to_string(user) + ") holds a connection");
+    await_trouble(
+        fmt::format("process {} (mps-stranger, uid {}) holds a connection", holder, user));
     await_more_questions();
     expect_nothing_ended(client);
     ::kill(holder, SIGKILL);
@@ -101,7 +102,7 @@ TEST_F(HeldConnection, DoesNotKeepTheNextAgentFromAdoptingTheDaemon) {
   node_.end_agent();
   const pid_t holder = node_.let_stranger_in(kGpuA, users().back());
   node_.start_agent().set_plan(node_.plan({kGpuA}));
-  await_trouble("process " + std::to_string(holder));
+  await_trouble(fmt::format("process {}", holder));
   await_more_questions();
   ::kill(holder, SIGKILL);
   node_.await_state(kGpuA, MpsState::kReady);
@@ -113,20 +114,20 @@ TEST_F(HeldConnection, PassesToTheNextWhoIsNamedToo) {
   const pid_t client = node_.let_stranger_in(kGpuA, users().back(), "client");
   const pid_t first = node_.let_stranger_in(kGpuA, users().back());
   const pid_t second = node_.let_stranger_in(kGpuA, users().back());
-  await_trouble("process " + std::to_string(first));
+  await_trouble(fmt::format("process {}", first));
   ::kill(first, SIGKILL);
-  await_trouble("process " + std::to_string(second));
+  await_trouble(fmt::format("process {}", second));
   ::kill(second, SIGKILL);
   node_.await_state(kGpuA, MpsState::kReady);
   expect_nothing_ended(client);
 }
 
-// Moves a process into a control group as a pod's has it; false where that cannot be.
+// Moves a process into a control group named like a pod's; false: not possible.
 class PodGroup {
  public:
   explicit PodGroup(pid_t pid) {
     for (const char* root : {"/sys/fs/cgroup/freezer", "/sys/fs/cgroup/pids", "/sys/fs/cgroup"}) {
-      const std::string parent = std::string(root) + "/tranche-test-" + std::to_string(pid);
+      const std::string parent = fmt::format("{}/tranche-test-{}", root, pid);
       const std::string folder = parent + "/pod" + kPod;
       if (::mkdir(parent.c_str(), 0755) != 0) continue;
       folders_ = {folder, parent};
@@ -144,7 +145,7 @@ class PodGroup {
   bool is_made() const { return is_made_; }
 
  private:
-  // A group goes only when the last process in it is gone.
+  // A group can be removed only after its last process.
   void remove() {
     for (const std::string& folder : folders_) {
       for (int i = 0; i < 200 && ::rmdir(folder.c_str()) != 0 && errno == EBUSY; ++i) {
@@ -157,7 +158,7 @@ class PodGroup {
   bool is_made_ = false;
 };
 
-// Also where no process has it, as while it is on its way by SCM_RIGHTS.
+// Even if no process has it, for example while it is in transit with SCM_RIGHTS.
 TEST_F(HeldConnection, IsEndedWhoeverHasItAndNoProcessIs) {
   for (const char* word : {"", "flight"}) {
     node_.end_agent();
@@ -166,8 +167,9 @@ TEST_F(HeldConnection, IsEndedWhoeverHasItAndNoProcessIs) {
     node_.timings.holding = std::chrono::milliseconds(300);
     node_.start_agent().set_plan(node_.plan({kGpuA}));
     node_.await_state(kGpuA, MpsState::kReady);
-    EXPECT_THAT(node_.log_text(), HasSubstr("kept the mps daemon from answering and was ended"));
-    EXPECT_THAT(node_.status(kGpuA).last_problem, HasSubstr("the agent ended the connection"));
+    EXPECT_THAT(node_.log_text(),
+                HasSubstr("closed a connection that kept the mps daemon from answering"));
+    EXPECT_THAT(node_.status(kGpuA).last_problem, HasSubstr("the agent closed the connection"));
     EXPECT_EQ(::kill(holder, 0), 0);
     expect_nothing_ended(client);
   }
@@ -175,7 +177,7 @@ TEST_F(HeldConnection, IsEndedWhoeverHasItAndNoProcessIs) {
 }
 
 TEST_F(HeldConnection, OfOneWhoAsksAndDoesNotReadIsOneToo) {
-  // Whoever may change settings is answered and disconnected by the stand-in.
+  // The stand-in answers and disconnects clients that may change settings.
   if (::geteuid() != 0) GTEST_SKIP() << "needs another user";
   const pid_t client = node_.let_stranger_in(kGpuA, kNobody, "client");
   node_.end_agent();
@@ -186,7 +188,8 @@ TEST_F(HeldConnection, OfOneWhoAsksAndDoesNotReadIsOneToo) {
   EXPECT_THAT(node_.log_text(), HasSubstr("process " + std::to_string(holder) +
                                           " (mps-stranger, uid 65534) holds a"));
   EXPECT_THAT(node_.log_text(), HasSubstr("does not read its answers"));
-  EXPECT_THAT(node_.log_text(), HasSubstr("kept the mps daemon from answering and was ended"));
+  EXPECT_THAT(node_.log_text(),
+              HasSubstr("closed a connection that kept the mps daemon from answering"));
   expect_nothing_ended(client);
 }
 
@@ -236,7 +239,7 @@ TEST_F(HeldConnection, IsNoPartOfADaemonThatIsStopped) {
   expect_nothing_ended(client);
 }
 
-// Also where several connections, each for a moment, keep the agent's client from its turn.
+// Even if several short connections keep the agent's client waiting.
 TEST_F(HeldConnection, IsNotNeededForAClientThatHangsToEndNothingWhileOthersCompute) {
   const pid_t client = node_.let_stranger_in(kGpuA, users().back(), "client");
   node_.behave(kGpuA, "hang");
@@ -259,8 +262,8 @@ TEST_F(HeldConnection, IsNotWhatADaemonWithoutClientsWaitsFor) {
   EXPECT_NE(node_.status(kGpuA).pid, daemon_);
 }
 
-// For the calling thread and those that it starts: as kernels before 5.6, and as where
-// nobody may debug another process.
+// For the calling thread and those that it starts: like kernels before 5.6, or without ptrace
+// permission.
 void refuse_pidfd_getfd() {
   std::array<sock_filter, 4> filter{
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

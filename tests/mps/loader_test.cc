@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs of a driver root run with the driver root's own loader.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ TEST(MpsDaemon, AndItsServerRunWithTheDriverRootsOwnLoader) {
   node.start_agent().set_plan(node.plan({kGpuA}));
   node.await_state(kGpuA, MpsState::kReady);
   for (const int pid : {node.status(kGpuA).pid, node.status(kGpuA).server_pid.value_or(0)}) {
-    const Result<std::string> maps = read_file("/proc/" + std::to_string(pid) + "/maps");
+    const Result<std::string> maps = read_file(fmt::format("/proc/{}/maps", pid));
     ASSERT_TRUE(maps) << maps.error().message;
     EXPECT_NE(maps->find(node.root() + "/lib64/libc.so.6"), std::string::npos);
     EXPECT_EQ(maps->find(" /usr/lib/x86_64-linux-gnu/libc.so.6"), std::string::npos);

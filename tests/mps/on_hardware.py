@@ -206,7 +206,7 @@ def check_hold(trial):
                 time.sleep(0.1)
             check("a client computes for a minute, while the connection is held and after", errors == 0, f"{touches} times")
             check("the connection is ended and the daemon ready, with the holder alive",
-                  ended is not None and silent.poll() is None and any("the agent ended the connection" in one for one in said),
+                  ended is not None and silent.poll() is None and any("the agent closed the connection" in one for one in said),
                   f"{ended} s")
             check("the daemon is not restarted", trial.daemon()["restarts"] == before["restarts"] and
                   trial.daemon()["pid"] == before["pid"], trial.daemon()["restarts"])

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stand-in is held to the recording of a real control daemon: every
-// question of the first episode is put to it again, and the files it makes are
-// compared.
+// Compares the stand-in with the recording of a real control daemon: asks every question of the
+// first episode again, and compares the files.
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ json recorded(const std::string& episode) {
   return {};
 }
 
-// "srw-rw-rw-", as the recorder writes modes.
+// "srw-rw-rw-", the recorder's format of modes.
 std::string mode_of(const std::string& path) {
   struct stat status = {};
   ::lstat(path.c_str(), &status);
@@ -51,7 +51,7 @@ std::string mode_of(const std::string& path) {
   return text;
 }
 
-// A stand-in daemon, with the trial program as its way to a server.
+// A stand-in daemon that starts servers through the trial program.
 class Standin {
  public:
   Standin() {
@@ -114,8 +114,8 @@ class Standin {
   UniqueFd out_;
 };
 
-// The recording's numbers as this run has them. Whole numbers, and each once: ours
-// may have theirs in it.
+// Replaces the recording's numbers with this run's. Whole numbers, each once: ours may contain
+// theirs.
 std::string in_our_numbers(const std::string& text, const std::map<std::string, int>& ours) {
   constexpr const char* kDigits = "0123456789";
   std::string out;
@@ -125,7 +125,7 @@ std::string in_our_numbers(const std::string& text, const std::map<std::string, 
     const std::string theirs = text.substr(number, end - number);
     const auto known = ours.find(theirs);
     out += text.substr(at, number - at);
-    out += known == ours.end() ? theirs : std::to_string(known->second);
+    out += known == ours.end() ? theirs : fmt::format("{}", known->second);
     at = end;
   }
   return out;
@@ -137,8 +137,8 @@ TEST(RecordedNumbers, AreReplacedOnceThoughOursHaveTheirsInThem) {
   EXPECT_EQ(in_our_numbers("", ours), "");
 }
 
-// Columns are padded to a width and numbers have another here: compared word by
-// word. What a client's number and program are is not the daemon's doing.
+// Columns are padded and numbers differ, so this compares word by word. A client's number and
+// program do not come from the daemon.
 std::vector<std::string> table(const std::string& text) {
   std::vector<std::string> rows;
   for (const std::string& line : split(text, '\n')) {
@@ -175,11 +175,11 @@ TEST(MpsStandin, AnswersWhatWasRecorded) {
       ASSERT_TRUE(daemon.wait(std::chrono::seconds(30)));
     }
     if (what == "client") {
-      // The connection's end is seen after the packet's.
+      // The end of the connection comes after the packet.
       await_condition(
           [&] {
             const std::string list =
-                standin.ask("get_client_list " + std::to_string(standin.server())).out;
+                standin.ask(fmt::format("get_client_list {}", standin.server())).out;
             return list.empty() || holder;
           },
           "the client's end");

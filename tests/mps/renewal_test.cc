@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What others change of a daemon that runs: its limits, its GPUs' compute mode.
+// Changes by other programs of a running daemon: its limits and its GPUs' compute mode.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,25 +20,25 @@ TEST(MpsDaemon, SetsALimitAgainThatSomebodyElseChangedAndReportsIt) {
   MpsNode node;
   node.start_agent().set_plan(node.plan({kGpuA}, {{kGpuA, 20ULL << 30}}));
   node.await_state(kGpuA, MpsState::kReady);
-  const std::string server = std::to_string(node.status(kGpuA).server_pid.value_or(0));
-  const std::string own = "get_device_pinned_mem_limit " + server + " 0";
-  node.ask(kGpuA, "set_device_pinned_mem_limit " + server + " 0 64G");
+  const std::string server = fmt::format("{}", node.status(kGpuA).server_pid.value_or(0));
+  const std::string own = fmt::format("get_device_pinned_mem_limit {} 0", server);
+  node.ask(kGpuA, fmt::format("set_device_pinned_mem_limit {} 0 64G", server));
   node.await(
       [&](const MpsReport& report) {
         return report.daemons[0].foreign_command ==
-               "set_device_pinned_mem_limit " + server + " 0 64G";
+               fmt::format("set_device_pinned_mem_limit {} 0 64G", server);
       },
       "a report of the command");
   await_condition([&] { return node.ask(kGpuA, own) == "20G\n"; }, "the limit of 20 GiB");
-  EXPECT_THAT(node.log_text(), HasSubstr("mps daemon got a command that is not the agent's"));
-  node.ask(kGpuA, "set_active_thread_percentage " + server + " 10");
+  EXPECT_THAT(node.log_text(), HasSubstr("mps daemon got a command from another program"));
+  node.ask(kGpuA, fmt::format("set_active_thread_percentage {} 10", server));
   await_condition(
       [&] { return node.ask(kGpuA, "get_active_thread_percentage " + server) == "100.0\n"; },
       "all threads");
-  node.ask(kGpuA, "terminate_client " + server + " 1");
+  node.ask(kGpuA, fmt::format("terminate_client {} 1", server));
   node.await(
       [&](const MpsReport& report) {
-        return report.daemons[0].foreign_command == "terminate_client " + server + " 1";
+        return report.daemons[0].foreign_command == fmt::format("terminate_client {} 1", server);
       },
       "a report of that command");
   EXPECT_EQ(node.status(kGpuA).restarts, 0U);
@@ -80,8 +81,7 @@ TEST(MpsDaemon, SaysWhichClientsCanLiftTheirLimits) {
         return report.daemons[0].root_clients == std::vector<int>{root};
       },
       "a client that is root");
-  EXPECT_EQ(node.status(kGpuA).limits_hold_for(),
-            "all clients but " + std::to_string(root) + " (root)");
+  EXPECT_EQ(node.status(kGpuA).limits_hold_for(), fmt::format("all clients but {} (root)", root));
   EXPECT_THAT(node.log_text(),
               HasSubstr("mps clients run as root although mps.clients is non-root"));
   ::kill(other, SIGKILL);
@@ -105,7 +105,7 @@ TEST(MpsDaemon, SetsTheComputeModeAgainThatSomebodyElseChanged) {
   await_condition([&] { return exclusive->load(); }, "the mode of before");
   await_condition(
       [&] {
-        return node.log_text().find("compute mode was changed by somebody else") !=
+        return node.log_text().find("compute mode was changed by another program") !=
                std::string::npos;
       },
       "a warning");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A daemon that shares memory with its containers, with real mounts.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -39,7 +40,7 @@ class SharedMemoryLife : public testing::Test {
     return plan;
   }
   std::string of_daemon(const std::string& name) {
-    return "/proc/" + std::to_string(node_.status(kGpuA).pid) + "/root/dev/shm/" + name;
+    return fmt::format("/proc/{}/root/dev/shm/{}", node_.status(kGpuA).pid, name);
   }
 
   MpsNode node_;
@@ -69,7 +70,7 @@ TEST_F(SharedMemoryLife, IsKeptWithADaemonThatIsAdopted) {
   EXPECT_TRUE(path_exists(shm_ + "/of-a-container"));
 }
 
-// As an agent before this one did it: a folder of the host's.
+// Like an earlier agent: a folder of the host.
 TEST_F(SharedMemoryLife, OfADaemonWithAnotherFolderIsReplacedWithIt) {
   node_.start_agent().set_plan(plan());
   node_.await_state(kGpuA, MpsState::kReady);
@@ -113,7 +114,7 @@ TEST_F(SharedMemoryLife, IsEmptiedWhenNobodyHoldsTheGpuAnyMore) {
   struct stat status = {};
   ASSERT_EQ(::stat((shm_ + "/of-a-container").c_str(), &status), 0);
   node_.supervisor().set_plan(plan());  // still held
-  // Another plan each time, until the file is old enough to be the last holder's.
+  // A changed plan each time, until the file is old enough to be the last holder's.
   await_condition(
       [&] {
         node_.supervisor().set_plan(plan());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan and the daemons: what comes, what goes, and daemons that are not ours.
+// The supervisor follows the plan, and leaves foreign daemons alone.
 #include <gmock/gmock.h>
 
 #include <filesystem>

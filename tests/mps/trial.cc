@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tranche-mps-trial: the supervisor of src/mps alone, with a person or a script
-// in the agent's place.
+// tranche-mps-trial: the supervisor of src/node/mps alone, controlled by a person or a script.
 //
 //   tranche-mps-trial DIRECTORY DRIVER-ROOT UUID=MIB...
 //
@@ -72,7 +71,7 @@ World world_of(const std::vector<std::string>& words) {
   return world;
 }
 
-// False when it is time to go.
+// False: exit.
 bool obey(const std::string& line, World& world, MpsSupervisor& supervisor) {
   std::istringstream words(line);
   std::string verb;

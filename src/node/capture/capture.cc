@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/capture/capture.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 
@@ -17,22 +19,23 @@ namespace {
 
 namespace abi = nvml::abi;
 
-std::string one_line(const KernelFiles& host, const std::string& path) {
-  const auto content = read_file(below(host.root(), path));
+std::string one_line(const KernelFiles& kernel, const std::string& path) {
+  const auto content = read_file(below(kernel.root(), path));
   return content ? std::string(trim(*content)) : std::string();
 }
 
-unsigned count_names(const KernelFiles& host, const std::string& folder, std::string_view prefix) {
-  const auto names = list_directory(below(host.root(), folder));
+unsigned count_names(const KernelFiles& kernel, const std::string& folder,
+                     std::string_view prefix) {
+  const auto names = list_directory(below(kernel.root(), folder));
   if (!names) return 0;
   return static_cast<unsigned>(std::ranges::count_if(
       *names, [&](const std::string& name) { return name.starts_with(prefix); }));
 }
 
 // "card1" with prefix "card" is 1.
-std::optional<unsigned> number_of(const KernelFiles& host, const std::string& folder,
+std::optional<unsigned> number_of(const KernelFiles& kernel, const std::string& folder,
                                   std::string_view prefix) {
-  const auto names = list_directory(below(host.root(), folder));
+  const auto names = list_directory(below(kernel.root(), folder));
   if (!names) return std::nullopt;
   for (const std::string& name : *names) {
     if (!name.starts_with(prefix)) continue;
@@ -41,31 +44,31 @@ std::optional<unsigned> number_of(const KernelFiles& host, const std::string& fo
   return std::nullopt;
 }
 
-void read_kernel_side(const KernelFiles& host, CapturedGpu& gpu) {
+void read_kernel_side(const KernelFiles& kernel, CapturedGpu& gpu) {
   const std::string folder = "/sys/bus/pci/devices/" + to_string(gpu.pci);
-  gpu.numa_node = host.numa_node(gpu.pci);
-  gpu.cpus = one_line(host, folder + "/local_cpulist");
-  const std::string pci_class = one_line(host, folder + "/class");
+  gpu.numa_node = kernel.numa_node(gpu.pci);
+  gpu.cpus = one_line(kernel, folder + "/local_cpulist");
+  const std::string pci_class = one_line(kernel, folder + "/class");
   if (pci_class.starts_with("0x")) {
     gpu.pci_class = parse_number<unsigned>(std::string_view(pci_class).substr(2), 16);
   }
-  gpu.drm_card = number_of(host, folder + "/drm", "card");
-  gpu.drm_render = number_of(host, folder + "/drm", "renderD");
+  gpu.drm_card = number_of(kernel, folder + "/drm", "card");
+  gpu.drm_render = number_of(kernel, folder + "/drm", "renderD");
 }
 
-Result<CapturedGpu> capture_gpu(const nvml::Session& session, const KernelFiles& host,
+Result<CapturedGpu> capture_gpu(const nvml::Session& session, const KernelFiles& kernel,
                                 abi::Device handle) {
   const nvml::Functions& api = session.api();
   CapturedGpu gpu;
   std::array<char, abi::kUuidSize> text{};
   abi::PciInfo pci{};
-  const abi::Return told = api.uuid(handle, text.data(), static_cast<unsigned>(text.size()));
-  if (told != abi::kSuccess) {
-    return Error{ErrorCode::kUnavailable, session.library().describe("nvmlDeviceGetUUID", told)};
+  const abi::Return code = api.uuid(handle, text.data(), static_cast<unsigned>(text.size()));
+  if (code != abi::kSuccess) {
+    return Error{ErrorCode::kUnavailable, session.library().describe("nvmlDeviceGetUUID", code)};
   }
   gpu.uuid = text.data();
   if (api.pci_info == nullptr || api.pci_info(handle, &pci) != abi::kSuccess) {
-    return Error{ErrorCode::kUnavailable, gpu.uuid + " does not tell its PCI address"};
+    return Error{ErrorCode::kUnavailable, gpu.uuid + " does not report its PCI address"};
   }
   gpu.pci = {pci.domain, pci.bus, pci.device, 0};
   gpu.device_id = pci.pci_device_id >> 16;
@@ -90,12 +93,12 @@ Result<CapturedGpu> capture_gpu(const nvml::Session& session, const KernelFiles&
     gpu.compute_major = static_cast<unsigned>(major_version);
     gpu.compute_minor = static_cast<unsigned>(minor_version);
   }
-  read_kernel_side(host, gpu);
+  read_kernel_side(kernel, gpu);
   read_details(session, handle, gpu);
   return gpu;
 }
 
-void read_system(const nvml::Session& session, const KernelFiles& host, CapturedNode& node) {
+void read_system(const nvml::Session& session, const KernelFiles& kernel, CapturedNode& node) {
   const nvml::Functions& api = session.api();
   std::array<char, abi::kVersionSize> text{};
   if (api.driver_version != nullptr &&
@@ -104,20 +107,20 @@ void read_system(const nvml::Session& session, const KernelFiles& host, Captured
   }
   int cuda = 0;
   if (api.cuda_version != nullptr && api.cuda_version(&cuda) == abi::kSuccess) {
-    node.cuda_version = std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10);
+    node.cuda_version = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10);
   }
-  node.open_modules =
-      one_line(host, "/proc/driver/nvidia/version").find("Open Kernel Module") != std::string::npos;
-  if (const auto boot_id = host.boot_id()) node.boot_id = *boot_id;
-  node.nvidia_fs = count_names(host, "/dev", "nvidia-fs");
-  node.gdrdrv = path_exists(below(host.root(), "/dev/gdrdrv"));
-  node.infiniband = count_names(host, "/dev/infiniband", "uverbs");
-  node.imex_channels = count_names(host, "/dev/nvidia-caps-imex-channels", "channel");
+  node.open_modules = one_line(kernel, "/proc/driver/nvidia/version").find("Open Kernel Module") !=
+                      std::string::npos;
+  if (const auto boot_id = kernel.boot_id()) node.boot_id = *boot_id;
+  node.nvidia_fs = count_names(kernel, "/dev", "nvidia-fs");
+  node.gdrdrv = path_exists(below(kernel.root(), "/dev/gdrdrv"));
+  node.infiniband = count_names(kernel, "/dev/infiniband", "uverbs");
+  node.imex_channels = count_names(kernel, "/dev/nvidia-caps-imex-channels", "channel");
 }
 
 }  // namespace
 
-Result<CapturedNode> capture_node(const DriverOptions& options, const KernelFiles& host) {
+Result<CapturedNode> capture_node(const DriverOptions& options, const KernelFiles& kernel) {
   const std::string found = nvml::find_below(options.container_root);
   auto library = nvml::Library::open(found.empty() ? nvml::kSoname : found);
   if (!library) return library.error();
@@ -126,7 +129,7 @@ Result<CapturedNode> capture_node(const DriverOptions& options, const KernelFile
   const nvml::Session& session = **opened;
 
   CapturedNode node;
-  read_system(session, host, node);
+  read_system(session, kernel, node);
   unsigned count = 0;
   const abi::Return counted = session.api().device_count(&count);
   if (counted != abi::kSuccess) {
@@ -140,10 +143,10 @@ Result<CapturedNode> capture_node(const DriverOptions& options, const KernelFile
     if (code != abi::kSuccess) {
       return Error{ErrorCode::kUnavailable,
                    session.library().describe("nvmlDeviceGetHandleByIndex", code)}
-          .in("GPU " + std::to_string(index));
+          .in(fmt::format("GPU {}", index));
     }
-    Result<CapturedGpu> gpu = capture_gpu(session, host, handle);
-    if (!gpu) return gpu.error().in("GPU " + std::to_string(index));
+    Result<CapturedGpu> gpu = capture_gpu(session, kernel, handle);
+    if (!gpu) return gpu.error().in(fmt::format("GPU {}", index));
     placed.push_back({GpuUuid(gpu->uuid), handle, gpu->pci});
     node.gpus.push_back(*std::move(gpu));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads everything of a node that the simulated driver can play. For people on
-// a command line: a call that hangs hangs it.
+// Reads everything of a node that the simulated driver can simulate. For the command line only: it
+// blocks if a driver call hangs.
 #pragma once
 
 #include "base/result.h"
@@ -11,6 +11,6 @@
 
 namespace tranche::node {
 
-Result<CapturedNode> capture_node(const DriverOptions& options, const KernelFiles& host);
+Result<CapturedNode> capture_node(const DriverOptions& options, const KernelFiles& kernel);
 
 }  // namespace tranche::node

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A captured world plays the node it was captured from: the agent reads the
-// same from both.
+// A captured world simulates the node that it was captured from: the agent reads the same from
+// both.
 #include "node/capture/capture.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ class Capture : public testing::Test {
 
 class CaptureOf : public Capture, public testing::WithParamInterface<std::string> {};
 
-TEST_P(CaptureOf, PlaysTheNodeItWasTakenFrom) {
+TEST_P(CaptureOf, SimulatesTheNodeItWasTakenFrom) {
   const auto world = sim::builtin_world(GetParam());
   ASSERT_TRUE(world) << world.error().message;
   const sim::SimulatedNode original = a_node(dir_.path("original"), *world);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A real node's GPUs, as far as the simulated driver can play them. What the
-// driver does not tell stays empty.
+// A real node's GPUs, as far as the simulated driver can simulate them. Values that the driver does
+// not report stay empty.
 #pragma once
 
 #include <cstdint>
@@ -111,11 +111,10 @@ struct CapturedNode {
   bool gdrdrv = false;
 };
 
-// Without what identifies the hardware: the simulated driver makes up uuids
-// where none are given.
+// Removes what identifies the hardware. The simulated driver generates missing uuids.
 CapturedNode anonymous(CapturedNode node);
 
-// As a world file of the simulated driver; sim/README.md has its keys.
+// As a world file of the simulated driver; testbed/README.md has its keys.
 std::string to_world(const CapturedNode& node);
 
 }  // namespace tranche::node

@@ -34,7 +34,7 @@ class Details {
   }
 
  private:
-  // Calls a function by name: true where it is there and went well.
+  // Calls a function by name. True: it exists and succeeded.
   template <typename... Arguments>
   bool call(const char* name, Arguments... arguments) const {
     using Function = abi::Return (*)(abi::Device, Arguments...);
@@ -127,7 +127,7 @@ class Details {
     captured_.remap_pending = field(abi::kFieldRemapPending);
     captured_.remap_failed = field(abi::kFieldRemapFailure);
     captured_.recovery_action = field(abi::kFieldRecoveryAction);
-    // With MIG on the driver does not tell, but every GPU that has MIG does it.
+    // With MIG enabled the driver does not report it, but every GPU with MIG remaps rows.
     unsigned current = 0;
     unsigned pending = 0;
     captured_.remaps_rows = captured_.remap_pending.has_value() ||
@@ -151,7 +151,7 @@ class Details {
       }
       captured_.links.push_back(link);
     }
-    // Links of a GPU that was given to a virtual machine alone lead nowhere.
+    // Links of a single GPU in a virtual machine lead nowhere.
     std::erase_if(captured_.links, [](const CapturedLink& link) {
       return !link.active && link.peer == CapturedLink::Peer::kGpu && !link.pci;
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the driver tells of a GPU beyond what the agent needs.
+// Reads values of a GPU that the agent itself does not need.
 #pragma once
 
 #include "node/capture/captured.h"
@@ -8,7 +8,7 @@
 
 namespace tranche::node {
 
-// Fills in what can be had; what the driver does not have stays empty.
+// Values that the driver does not have stay empty.
 void read_details(const nvml::Session& session, nvml::abi::Device gpu, CapturedGpu& captured);
 
 }  // namespace tranche::node

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ std::string to_text(const CapturedLink& link) {
   return link.active ? text : text + " down";
 }
 
-// Equal links in a row are written once, with their number.
+// Writes equal consecutive links once, with their number.
 void put_links(YAML::Emitter& out, const std::vector<CapturedLink>& links) {
   if (links.empty()) return;
   out << Key << "links" << Value << Flow << BeginSeq;
@@ -44,7 +45,7 @@ void put_links(YAML::Emitter& out, const std::vector<CapturedLink>& links) {
     std::size_t end = i;
     while (end < links.size() && links[end] == links[i]) ++end;
     const std::string text = to_text(links[i]);
-    out << YAML::DoubleQuoted << (end - i == 1 ? text : std::to_string(end - i) + " x " + text);
+    out << YAML::DoubleQuoted << (end - i == 1 ? text : fmt::format("{} x {}", end - i, text));
     i = end;
   }
   out << EndSeq;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/cdi/cdi_writer.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ Status remove_file(const std::string& path) {
   return Done{};
 }
 
-// A link is not it, whatever it leads to: that may be changed by others.
+// A link does not count, because others may change its target.
 bool holds(const std::string& path, const std::string& text) {
   const Result<std::string> content = read_plain_file(path, text.size());
   return content && *content == text;
@@ -43,11 +44,11 @@ Status check_resolvable(const CdiState& state, std::string_view device_class,
   if (names != state.devices.end() && names->second.contains(name)) return Done{};
   std::string reason = "it is in no CDI specification";
   if (!state.problem.empty()) reason = state.problem;
-  auto why = state.left_out.find(key + "=" + name);
+  auto why = state.left_out.find(fmt::format("{}={}", key, name));
   if (why == state.left_out.end()) why = state.left_out.find(key);
   if (why != state.left_out.end()) reason = why->second;
   return Error{ErrorCode::kUnavailable,
-               "CDI device " + cdi_qualified_name(device_class, name) + ": " + reason};
+               fmt::format("CDI device {}: {}", cdi_qualified_name(device_class, name), reason)};
 }
 
 CdiWriter::CdiWriter(std::string directory) : directory_(std::move(directory)) {}
@@ -72,8 +73,8 @@ std::set<std::string> CdiWriter::current_devices(const CdiSpec& wanted) const {
   std::set<std::string> names;
   const auto written = written_.find(wanted.device_class);
   if (written == written_.end()) return names;
-  // After a failed write the old file still answers for what did not change.
-  // For what did it would hand out the wrong node or an old driver.
+  // After a failed write the old file is still right for unchanged devices. For changed ones it
+  // would name the wrong node or an old driver.
   const CdiSpec& on_disk = written->second.spec;
   if (on_disk.common != wanted.common) return names;
   if (!holds(path_of(wanted.device_class), written->second.text)) return names;
@@ -96,7 +97,7 @@ CdiState CdiWriter::refresh(const CdiPlan& plan) {
       continue;
     }
     const auto before = written_.find(device_class);
-    // Kept from an earlier life of this process: left as it is, unknown to us.
+    // Written by an earlier run of the agent: stays as it is.
     if (planned == plan.specs.end() && before == written_.end()) continue;
     const CdiSpec wanted = planned != plan.specs.end() ? *planned : before->second.spec;
     add_problem(write(wanted), state);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps the files in the CDI directory as planned, and says which devices a
-// runtime can resolve now. Touches the files of our own kinds and no others.
+// Keeps the files in the CDI directory as planned, and reports which devices a runtime can resolve
+// now. Touches only our own kinds.
 //
-// Not thread-safe: belongs to one thread. Publish the state it returns.
+// Not thread-safe. Publish the state that it returns.
 #pragma once
 
 #include <map>
@@ -19,8 +19,7 @@
 
 namespace tranche::node {
 
-// Whether a container may be given this device; if not, the reason, fit for
-// the answer to the kubelet.
+// Checks that a container can get this device. The error is fit for the answer to the kubelet.
 Status check_resolvable(const CdiState& state, std::string_view device_class,
                         const std::string& name);
 
@@ -28,10 +27,8 @@ class CdiWriter {
  public:
   explicit CdiWriter(std::string directory);
 
-  // Writes what differs from the plan, also where somebody deleted or edited a
-  // file of ours or the directory was emptied by a reboot; removes what the
-  // plan has no more. Cheap when nothing changed: the files are read. A failed
-  // write leaves the old file.
+  // Writes files that differ from the plan, also if they were deleted or edited, and removes those
+  // that are no longer planned. Without a change it only reads. A failed write leaves the old file.
   CdiState refresh(const CdiPlan& plan);
 
  private:
@@ -41,20 +38,20 @@ class CdiWriter {
   };
 
   Status write(const CdiSpec& spec);
-  // Names in the file on disk that mean what `wanted` says.
+  // Names in the file on disk whose devices equal those of `wanted`.
   std::set<std::string> current_devices(const CdiSpec& wanted) const;
   std::string path_of(std::string_view device_class) const;
 
   const std::string directory_;
-  std::map<std::string, Written> written_;  // by class: what we last put on disk
+  std::map<std::string, Written> written_;  // by class: last written
 };
 
-// The specifications in the directory that is configured now.
+// The specifications in the configured directory.
 class CdiFiles {
  public:
-  // What they resolve, as they were last written.
+  // What the files resolve, as last written.
   const CdiState& state() const { return state_; }
-  // Writes them as CdiWriter does. True: they resolve something else than before.
+  // Writes them as CdiWriter does. True: the state changed.
   bool refresh(const std::string& directory, const CdiPlan& plan);
 
  private:

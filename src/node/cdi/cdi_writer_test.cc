@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/cdi/cdi_writer.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -27,8 +28,8 @@ CdiSpec gpu_spec(unsigned gpus, unsigned minor_offset = 0) {
   CdiSpec spec = {.device_class = "gpu"};
   for (unsigned i = 0; i < gpus; ++i) {
     const CdiDeviceNode node = {
-        .path = "/dev/nvidia" + std::to_string(i), .major = 195, .minor = i + minor_offset};
-    spec.devices.push_back({"GPU-" + std::to_string(i), {.nodes = {node}}});
+        .path = fmt::format("/dev/nvidia{}", i), .major = 195, .minor = i + minor_offset};
+    spec.devices.push_back({fmt::format("GPU-{}", i), {.nodes = {node}}});
   }
   return spec;
 }
@@ -41,7 +42,7 @@ struct stat status_of(const std::string& path) {
   return info;
 }
 
-// No file may grow beyond this while it lives; like a full disk.
+// Limits the size of files while it lives, like a full disk.
 class FullDisk {
  public:
   FullDisk() : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -61,7 +62,7 @@ class FullDisk {
   void (*signal_)(int);
 };
 
-// Takes away the right to write into a folder, from root too.
+// Makes a folder read-only, for root too.
 class ReadOnly {
  public:
   explicit ReadOnly(std::string folder) : folder_(std::move(folder)) {
@@ -82,7 +83,7 @@ class ReadOnly {
 class CdiWriterTest : public testing::Test {
  protected:
   std::string file(const std::string& device_class) const {
-    return directory_ + "/k8s.device-plugin.nvidia.com-" + device_class + ".json";
+    return fmt::format("{}/k8s.device-plugin.nvidia.com-{}.json", directory_, device_class);
   }
   std::string content() const {
     const Result<std::string> text = read_file(file("gpu"));
@@ -124,7 +125,7 @@ TEST_F(CdiWriterTest, WritesWhatChanged) {
 TEST_F(CdiWriterTest, RestoresADeletedAndAnEditedFile) {
   writer_.refresh(plan_of({gpu_spec(1)}));
   const std::string wanted = content();
-  std::filesystem::remove_all(temp_.path("run"));  // a reboot empties it all
+  std::filesystem::remove_all(temp_.path("run"));  // as after a reboot
   writer_.refresh(plan_of({gpu_spec(1)}));
   EXPECT_EQ(content(), wanted);
   std::ofstream(file("gpu")) << "{}";
@@ -162,7 +163,7 @@ TEST_F(CdiWriterTest, AFullDiskLeavesTheOldFileAndSaysSo) {
   EXPECT_EQ(content(), before);
   EXPECT_THAT(*list_directory(directory_), testing::SizeIs(1));  // no half-written rest
   EXPECT_THAT(state.problem, HasSubstr(file("gpu")));
-  // What did not change can still be had.
+  // Unchanged devices can still be resolved.
   EXPECT_THAT(state.devices, ElementsAre(Pair("gpu", ElementsAre("GPU-0"))));
   const Status refused = check_resolvable(state, "gpu", "GPU-1");
   ASSERT_FALSE(refused);

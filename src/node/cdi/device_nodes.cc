@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/cdi/device_nodes.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -34,7 +35,7 @@ constexpr NodeNames kImexNames = {"/dev/nvidia-caps-imex-channels", "channel*"};
 
 std::optional<DeviceNode> node_at(const std::string& root, const std::string& path) {
   struct stat info = {};
-  // lstat: a link is not a node, and where it leads is another node's path.
+  // lstat: a link is not a node, and its target has a path of its own.
   if (::lstat(below(root, path).c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) {
     return std::nullopt;
   }
@@ -76,14 +77,14 @@ void add_drm(const PciAddress& pci, const std::string& root, const std::string& 
              DriverFiles& files) {
   const std::string bdf = to_string(pci);
   const Result<std::vector<std::string>> names =
-      list_directory(below(sys_root, "/sys/bus/pci/devices/" + bdf + "/drm"));
+      list_directory(below(sys_root, fmt::format("/sys/bus/pci/devices/{}/drm", bdf)));
   if (!names) return;
   for (const std::string& name : *names) {
     const std::string path = "/dev/dri/" + name;
     if (files.nodes.contains(path)) files.drm[pci].push_back(path);
   }
   for (const char* kind : {"-card", "-render"}) {
-    const std::string link = "/dev/dri/by-path/pci-" + bdf + kind;
+    const std::string link = fmt::format("/dev/dri/by-path/pci-{}{}", bdf, kind);
     std::error_code error;
     const auto target = std::filesystem::read_symlink(below(root, link), error);
     if (!error) files.drm_links[link] = target.string();
@@ -96,7 +97,7 @@ void find_device_nodes(const Inventory& inventory, const std::vector<std::string
                        const std::string& sys_root, DriverFiles& files) {
   const std::string root = device_root(roots);
   for (const NodeNames& wanted : kNodeNames) add_nodes(root, wanted, files);
-  // IMEX channels are often made for our container alone, in its own /dev.
+  // IMEX channels often exist only in our container's own /dev.
   add_nodes(root, kImexNames, files);
   for (const std::string& other : roots) add_nodes(other, kImexNames, files);
   for (const Gpu& gpu : inventory.gpus) {

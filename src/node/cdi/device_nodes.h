@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device nodes that GPU containers may need, as found below a root.
+// Finds the device nodes that GPU containers may need.
 #pragma once
 
 #include <map>
@@ -12,9 +12,8 @@
 
 namespace tranche::node {
 
-// Fills nodes, drm and drm_links. Nodes are taken from below the first root
-// that has any node of the NVIDIA driver; when none has, from the first with a
-// /dev. The kernel's word on which graphics node belongs to which GPU is below
+// Fills nodes, drm and drm_links. Takes nodes from the first root with a node of the NVIDIA driver,
+// else from the first with a /dev. The kernel's mapping of graphics nodes to GPUs is below
 // `sys_root`.
 void find_device_nodes(const Inventory& inventory, const std::vector<std::string>& roots,
                        const std::string& sys_root, DriverFiles& files);

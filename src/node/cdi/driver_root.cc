@@ -139,8 +139,7 @@ std::vector<std::string> DriverRoot::libraries(std::string_view pattern) {
     }
   }
   if (!found.empty()) return found;
-  // The cache has the names that the loader looks for; what is asked for may be
-  // the name of the file behind one.
+  // The cache has the names that the loader looks for; `pattern` may be for the file behind one.
   for (const CachedLibrary& library : cached_libraries()) {
     if (glob_match(pattern, library.name) || glob_match(pattern, file_name_of(library.real_path))) {
       add_once(found, library.real_path);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks for files below a root as if it were "/": links in it are followed
-// inside it, absolute ones too, and none leads out. A driver root mounted into
-// our container is the host's file system or a driver container's, and its
-// absolute links mean nothing in ours.
+// Finds files below a root as if it were "/": follows links inside it, absolute ones too, and never
+// leaves it. A driver root in our container is the file system of the host or of a driver
+// container, and its absolute links mean nothing in ours.
 //
-// Not thread-safe, and remembers what it listed: make a new one for a new look.
+// Not thread-safe. Caches listings: make a new one to see changes.
 #pragma once
 
 #include <sys/stat.h>
@@ -22,34 +21,31 @@ class DriverRoot {
  public:
   explicit DriverRoot(std::string root);
 
-  // `path` with all links followed, as seen from the root; empty when there is
-  // nothing, or the links go in circles.
+  // `path` with all links followed, as seen from the root; empty: missing, or a link loop.
   std::optional<std::string> resolve(std::string_view path) const;
 
-  // What `path` is after following links; empty when there is nothing.
+  // Status of `path` after following links; empty: missing.
   std::optional<struct stat> status(std::string_view path) const;
 
-  // Whether nobody but root, we and `owner` can put something else at `path`, links
-  // followed: whoever mounts it looks again. Of the folders on the way, the last may
-  // be the owner's.
+  // Whether only root, we and `owner` can replace `path`, links followed: the runtime looks it up
+  // again. Of the folders on the way, only the last may belong to `owner`.
   bool is_guarded(std::string_view path, uid_t owner) const;
 
-  // Paths in `folder` (one that itself may be a link) whose names match
-  // `pattern`, sorted. The last part may be a link or lead nowhere.
+  // Paths in `folder` (which may be a link) whose names match `pattern`, sorted. The last part may
+  // be a link, even a dangling one.
   std::vector<std::string> matches(const std::string& folder, std::string_view pattern);
 
-  // Libraries by the pattern of their file names, links followed, each once:
-  // from the folders where distributions put drivers, or if none is there from
-  // ld.so.cache.
+  // Libraries whose file names match, links followed, each once: from the folders where
+  // distributions install drivers, else from ld.so.cache.
   std::vector<std::string> libraries(std::string_view pattern);
 
-  // Where `path` lies for us.
+  // `path` as this process sees it.
   std::string here(std::string_view path) const;
 
  private:
   const std::vector<std::string>& names_in(const std::string& folder);
   struct CachedLibrary {
-    std::string name;       // what the loader looks for: "libcuda.so.1"
+    std::string name;       // for the loader: "libcuda.so.1"
     std::string real_path;  // links followed
   };
   const std::vector<CachedLibrary>& cached_libraries();

@@ -37,7 +37,7 @@ bool is_native_elf64(const Elf64_Ehdr& header) {
          header.e_phentsize == sizeof(Elf64_Phdr);
 }
 
-// Where in the file the byte lies that is loaded at `address`.
+// File offset of the byte that is loaded at `address`.
 std::optional<std::uint64_t> file_offset(const std::vector<Elf64_Phdr>& segments,
                                          std::uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
@@ -81,7 +81,7 @@ std::optional<std::string> elf_soname(const ReadAt& read_at, const std::string& 
   if (!offset) return std::nullopt;
   const std::string text = read_at(*offset, kMaxName);
   const std::size_t end = text.find('\0');
-  // A name with a slash is a path, and no link in the library's own folder.
+  // A name with a slash is a path, not a link beside the library.
   std::string soname = text.substr(0, end);
   if (end == std::string::npos || soname.empty() || soname.find('/') != std::string::npos) {
     return std::nullopt;

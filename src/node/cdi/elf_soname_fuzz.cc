@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whatever the bytes, a name is one that is in them (or the file's own), and
-// no path.
+// For any bytes, the name is one in them or the file's own, and no path.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finding single driver files below a root: the steps that driver_files.cc and
-// graphics_files.cc are made of.
+// Finds single driver files below a root, for find_driver_files.cc and graphics_files.cc.
 #pragma once
 
 #include <string>
@@ -16,11 +15,11 @@ enum class FileKind {
   kFile,
   kFolder,
   kProgram,
-  kSocket,  // of a daemon, where nobody but root and that daemon can put another thing
+  kSocket,  // of a daemon; only root and that daemon can replace it
 };
 
-// Adds what is at `path`, if it is of that kind, and says whether it was.
-// Without a `container_path` the container gets it at the same place.
+// Adds the file at `path` if it is of that kind; returns whether it did. Without a `container_path`
+// the container gets it at the same path.
 bool add_file(DriverRoot& root, const std::string& path, FileKind kind,
               std::vector<DriverFile>& files, const std::string& container_path = "");
 
@@ -28,7 +27,7 @@ bool add_file(DriverRoot& root, const std::string& path, FileKind kind,
 void add_first(DriverRoot& root, const std::vector<std::string>& folders, const std::string& name,
                FileKind kind, std::vector<DriverFile>& files);
 
-// Where programs lie.
+// Folders of programs.
 std::vector<std::string> program_folders();
 
 }  // namespace tranche::node

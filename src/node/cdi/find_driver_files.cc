@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/cdi/find_driver_files.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -24,14 +25,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Digits and dots: it becomes part of patterns and paths.
+// Only digits and dots, because it becomes part of patterns and paths.
 bool is_version(std::string_view text) {
   return text.find('.') != std::string_view::npos && text.front() != '.' &&
          text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-// The version of the libraries in use: of what libcuda.so.1 leads to, or else
-// of the first there is.
+// The version of the installed libraries: that of libcuda.so.1's target, else of the first one
+// found.
 std::string installed_version(DriverRoot& root) {
   for (const std::string library : {"libcuda.so.", "libnvidia-ml.so."}) {
     Names candidates = root.libraries(library + "1");
@@ -95,7 +96,7 @@ void find_libraries(DriverRoot& root, DriverFiles& files) {
   }
 }
 
-// Where the kernel looks for firmware.
+// The kernel's firmware folders.
 Names firmware_folders(const std::string& sys_root) {
   Names folders;
   const Result<std::string> custom =
@@ -128,7 +129,7 @@ void find_programs_and_sockets(DriverRoot& root, DriverFiles& files) {
   for (const char* socket : {"nvidia-persistenced/socket", "nvidia-fabricmanager/socket"}) {
     add_first(root, {"/run", "/var/run"}, socket, FileKind::kSocket, files.sockets);
   }
-  // Not /tmp/nvidia-mps: every user of the host can make it, as a link to "/", say.
+  // Not /tmp/nvidia-mps: every user of the host can create it, for example as a link to "/".
 }
 
 void find_gds(DriverRoot& root, DriverFiles& files) {
@@ -157,9 +158,9 @@ DriverFiles find_driver_files(const Inventory& inventory, const CdiOptions& opti
     break;
   }
   if (files.version.empty()) {
-    files.trouble = "no libcuda.so." + (known ? inventory.driver_version : std::string("*")) +
-                    " below " + join(roots, " or ") + "; mount the host's driver root at " +
-                    roots.front();
+    files.trouble =
+        fmt::format("no libcuda.so.{} below {}; mount the host's driver root at {}",
+                    known ? inventory.driver_version : "*", join(roots, " or "), roots.front());
     DriverRoot root(path_exists(roots.front()) ? roots.front() : roots.back());
     find_gds(root, files);
   }

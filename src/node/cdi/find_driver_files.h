@@ -9,10 +9,9 @@
 
 namespace tranche::node {
 
-// Looks at the file system. The driver root is options.container_driver_root
-// or, where that holds no driver, `host_root`; the same for device nodes, each
-// on its own. What cannot be read is as if it were not there. Touches nothing;
-// a few milliseconds, and may block where a file system does.
+// The driver root is options.container_driver_root or, if that has no driver, `host_root`; likewise
+// for device nodes, independently. Ignores what cannot be read. Takes a few milliseconds, and may
+// block if a file system does.
 DriverFiles find_driver_files(const Inventory& inventory, const CdiOptions& options,
                               const std::string& host_root = "/");
 

@@ -32,7 +32,7 @@ void put_libcuda(FakeRoot& root, const std::string& folder, const std::string& v
   root.link(folder + "/libcuda.so.1", "libcuda.so." + version);
 }
 
-// Where the driver was mounted for us, and the rest of the machine.
+// The mounted driver root, and the rest of the machine.
 struct Machine {
   FakeRoot driver;
   FakeRoot host;
@@ -139,7 +139,7 @@ TEST(DriverFiles, FindsProgramsFirmwareAndSockets) {
                                                 "/var/run/nvidia-fabricmanager/socket"));
 }
 
-// Any user of the host can make it, a link to "/" too.
+// Any user of the host can create it, even as a link to "/".
 TEST(DriverFiles, NothingInTheHostsTmpIsEverHandedOut) {
   Machine machine;
   put_libcuda(machine.driver, kLib, kVersion);
@@ -294,7 +294,7 @@ class DeviceNodes : public testing::Test {
  protected:
   void SetUp() override {
     if (FakeRoot::can_make_nodes()) return;
-    // A test that cannot run proves nothing: where it matters that is a failure.
+    // In CI a skipped test is a failure.
     if (std::getenv("CI") != nullptr) FAIL() << "making device nodes needs root";
     GTEST_SKIP() << "making device nodes needs root";
   }

@@ -30,8 +30,8 @@ Names xorg_folders(const Names& library_folders) {
   return folders;
 }
 
-// A settings file lies in /etc or in a share folder of the host; programs in a
-// container look for it in one place.
+// The host has a settings file in /etc or in a share folder; programs in a container look in one
+// place.
 void add_setting(DriverRoot& root, const Names& folders, const std::string& container_folder,
                  const std::string& name, DriverFiles& files) {
   for (const std::string& folder : folders) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver files that only drawing programs need.
+// Finds the driver files that only graphics programs need.
 #pragma once
 
 #include "core/cdi/driver_files.h"

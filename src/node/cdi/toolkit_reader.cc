@@ -2,6 +2,7 @@
 #include "node/cdi/toolkit_reader.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t kPart = 1U << 20U;
 constexpr std::size_t kLargestProgram = 256U << 20U;
 
-// `path` of the host as we see it: nothing where neither root has it.
+// `path` of the host as this process sees it; empty: neither root has it.
 std::string seen_at(const CdiOptions& options, const std::string& host_root,
                     const std::string& path) {
   const std::string root = below(options.driver_root, "");
@@ -46,13 +47,13 @@ bool is_script(const std::string& path) {
 Toolkit ToolkitReader::look(const CdiOptions& options, const std::string& host_root) {
   if (options.toolkit) return {.version = options.toolkit, .is_exact = true};
   std::string path = seen_at(options, host_root, options.hook_path);
-  // The GPU Operator's is behind a script that sets its environment.
+  // The GPU Operator wraps it in a script that sets its environment.
   if (!path.empty() && is_script(path)) {
     path = seen_at(options, host_root, options.hook_path + ".real");
   }
   if (path.empty()) {
-    return {.problem = "there is no " + options.hook_path + " for us to read below " +
-                       options.container_driver_root + " or " + host_root};
+    return {.problem = fmt::format("there is no readable {} below {} or {}", options.hook_path,
+                                   options.container_driver_root, host_root)};
   }
   const auto identity = file_identity(path);
   if (path_ != path || identity_ != identity || !identity) known_ = read(path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads which toolkit the host has.
+// Reads the version of the host's NVIDIA container toolkit.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,8 @@
 
 namespace tranche::node {
 
-// Reads the program of the options' hook path, where we see it: below the driver root
-// that is mounted for us, or below `host_root`. Remembers what it read as long as
-// the file is the same. Not thread-safe.
+// Reads the program at the options' hook path, below the mounted driver root or below `host_root`.
+// Remembers the result while the file is unchanged. Not thread-safe.
 class ToolkitReader {
  public:
   Toolkit look(const CdiOptions& options, const std::string& host_root);

@@ -22,7 +22,7 @@ constexpr const char* kHooks[] = {"create-symlinks",
                                   "update-application-profile",
                                   "apply-cuda-memory-limits"};
 
-// How many of kHooks it has, in the order in which they came.
+// The number of kHooks that it has, in the order of their releases.
 std::size_t hooks_of(const Toolkit& toolkit) {
   std::size_t count = 0;
   for (const char* hook : kHooks) count += has_hook(toolkit, hook) ? 1 : 0;
@@ -116,7 +116,7 @@ TEST(ToolkitEvidence, BuildInformationTellsTheVersionItself) {
   }
 }
 
-// Who builds it himself may put anything there.
+// A private build may have any version.
 TEST(ToolkitEvidence, HooksCountForMoreThanAVersionThatContradictsThem) {
   EXPECT_EQ(concluded({"create-symlinks", "update-ldcache", "info.version=1.20.1"}).version,
             ToolkitVersion{});

@@ -2,6 +2,7 @@
 #include "node/control/agent_client.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
@@ -20,16 +21,17 @@ constexpr std::chrono::seconds kPatience{10};
 // The agent itself waits for the driver.
 constexpr std::chrono::seconds kDriverPatience{40};
 
-// Also spares the pause that a channel takes over a socket that is not there.
+// Also avoids a channel's connect pause if the socket does not exist.
 Status check_socket(const std::string& socket) {
   if (::faccessat(AT_FDCWD, socket.c_str(), R_OK | W_OK, AT_EACCESS) == 0) return Done{};
   if (errno == EACCES) {
     return Error{ErrorCode::kInternal,
-                 "permission denied: " + socket +
-                     " is for root alone; run this as root, or with kubectl exec in the agent's "
-                     "pod on this node"};
+                 fmt::format("permission denied: only root may use {}; run this as root, or with "
+                             "kubectl exec in the agent's pod on this node",
+                             socket)};
   }
-  return Error{ErrorCode::kUnavailable, "no agent runs here: " + socket + " is not there"};
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("no agent runs here: {} does not exist", socket)};
 }
 
 // Makes one call; `Call` is the stub's method.
@@ -52,7 +54,7 @@ Result<Reply> ask(const std::string& socket, const Request& request, Call call,
   }
   const bool none_runs = status.error_code() == grpc::StatusCode::UNAVAILABLE;
   return Error{none_runs ? ErrorCode::kUnavailable : ErrorCode::kInternal,
-               "no agent answers at " + socket + ": " + status.error_message()};
+               fmt::format("no agent answers at {}: {}", socket, status.error_message())};
 }
 
 Result<std::string> message_of(const Result<v1::ControlReply>& reply) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks a running agent. kUnavailable: none runs there. kInternal: one does or may, and did
-// not answer, does not know the question, or is not ours to ask.
+// Asks a running agent. kUnavailable: none runs. kInternal: one may run, but does not answer, does
+// not know the call, or refuses us.
 #pragma once
 
 #include <string>

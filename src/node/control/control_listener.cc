@@ -2,6 +2,7 @@
 #include "node/control/control_listener.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -19,10 +20,10 @@
 namespace tranche::node {
 namespace {
 
-// These wait in the kernel and take no descriptor of ours; a client that finds the queue
-// full gives up.
+// Waiting clients are in the kernel and take no descriptor of ours; with a full queue, connect
+// fails.
 constexpr int kBacklog = SOMAXCONN;
-// Until descriptors are free again, or a connection that was ended is closed.
+// Pause until a descriptor is free or an ended connection is closed.
 constexpr int kFirstPauseMs = 1;
 constexpr int kLongestPauseMs = 100;
 
@@ -37,12 +38,13 @@ Result<UniqueFd> listen_at(const std::string& socket) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket.size() >= sizeof(address.sun_path)) {
-    return Error{ErrorCode::kInvalidArgument, "the path " + socket + " is too long for a socket"};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("the path {} is too long for a socket", socket)};
   }
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return errno_error("making a socket");
-  // Before it has a name: Linux gives the name the mode that the socket has.
+  // Before bind: Linux gives the file the mode of the socket.
   if (::fchmod(fd.get(), 0600) != 0) return errno_error("changing the mode of a socket");
   ::unlink(socket.c_str());
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
@@ -98,7 +100,7 @@ void ControlListener::wait() {
     fds.push_back({connection.handle.get(), POLLRDHUP, 0});
   }
   ::poll(fds.data(), fds.size(), pause_ms_ > 0 ? pause_ms_ : -1);
-  // Only the handle: whoever serves it sees the end, too, and closes the connection.
+  // Only our handle: gRPC sees the end, too, and closes the connection.
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     if (fds[first + i].revents != 0) connections_[i].handle.reset();
   }
@@ -113,7 +115,7 @@ void ControlListener::forget_closed() {
 void ControlListener::accept_one() {
   const int connection = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (connection < 0) {
-    // No descriptor is free: one of ours may be.
+    // No descriptor is free: free one of ours.
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       make_room();
     } else {
@@ -132,8 +134,8 @@ void ControlListener::accept_one() {
   serve_(connection);
 }
 
-// Ends the oldest connection that has not ended yet: who has just come is more likely to
-// be somebody who waits for an answer than who came first and is still there.
+// Ends the oldest open connection: a new client more likely waits for an answer than the oldest
+// one.
 void ControlListener::make_room() {
   pause_ms_ = std::clamp(pause_ms_ * 2, kFirstPauseMs, kLongestPauseMs);
   const bool is_ending =

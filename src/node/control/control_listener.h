@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Listens on the control socket and accepts its connections, for whoever serves them.
-// gRPC 1.51 could listen itself, but it stops accepting for good when it has once run
-// out of descriptors, and it has no limit on connections. This limit keeps them from
-// taking the descriptors that the kubelet's sockets need.
+// Listens on the control socket and passes its connections on. gRPC 1.51 stops accepting for good
+// once it ran out of descriptors, and has no limit on connections. The limit here keeps clients
+// from taking the descriptors that the kubelet's sockets need.
 //
-// Only root and the agent's own user may connect: the socket's mode is 0600 from the
-// moment it exists, and the peer's user is checked as well.
+// Only root and the agent's own user may connect: the socket's mode is 0600 from the start, and the
+// peer's user is checked.
 //
-// Accepts on a thread of its own.
+// Has its own thread.
 #pragma once
 
 #include <chrono>
@@ -29,11 +28,10 @@ namespace tranche::node {
 
 class ControlListener {
  public:
-  // People, and programs that ask now and then.
+  // For people and a few monitoring programs.
   static constexpr std::size_t kMostConnections = 8;
 
-  // Gets the descriptor of a connection, non-blocking, and closes it. Called from the
-  // listener's thread.
+  // Takes over the descriptor of a connection, non-blocking. Called from the listener's thread.
   using Serve = std::function<void(int connection)>;
 
   // Replaces what is at `socket`.
@@ -41,13 +39,12 @@ class ControlListener {
 
   ControlListener(const ControlListener&) = delete;
   ControlListener& operator=(const ControlListener&) = delete;
-  // Stops accepting, and removes the socket if it is still the one that listen() made.
+  // Stops accepting, and removes the socket if it is still that of listen().
   ~ControlListener();
 
  private:
-  // A connection that was handed on.
   struct Connection {
-    // Another descriptor of the same connection, to end it with; closed when it has ended.
+    // Our own descriptor of the connection, to end it; closed when it has ended.
     UniqueFd handle;
     // Whether whoever serves it has closed it is seen by what this number now stands for.
     int served = -1;
@@ -67,9 +64,9 @@ class ControlListener {
   const std::optional<FileIdentity> file_;  // of the socket's name
   const Serve serve_;
   WakeFd wake_;
-  // The thread's.
+  // Used by the thread only.
   std::vector<Connection> connections_;  // oldest first
-  int pause_ms_ = 0;                     // accepting failed, or there is no room yet; 0: neither
+  int pause_ms_ = 0;                     // while accepting fails or there is no room
   std::jthread thread_;                  // last: it ends before what it uses
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/control/control_server.h"
 
+#include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 
@@ -58,7 +59,7 @@ class Service final : public v1::AgentControl::Service {
   const ControlHandlers& handlers_;
 };
 
-// Whether somebody answers at the socket; if not, why.
+// Checks that a server answers at the socket.
 Status ping(const std::string& socket, std::chrono::milliseconds patience,
             const std::stop_token& stop) {
   grpc::ChannelArguments arguments;
@@ -70,14 +71,14 @@ Status ping(const std::string& socket, std::chrono::milliseconds patience,
   const std::stop_callback cancel(stop, [&] { context.TryCancel(); });
   v1::PingReply reply;
   const grpc::Status status = stub->Ping(&context, {}, &reply);
-  // An answer all the same, of an agent that does not know the question.
+  // UNIMPLEMENTED is an answer, too: of an older agent.
   if (status.ok() || status.error_code() == grpc::StatusCode::UNIMPLEMENTED) return Done{};
   return Error{ErrorCode::kUnavailable, status.error_message()};
 }
 
 std::unique_ptr<grpc::Server> make_server(Service& service, std::chrono::milliseconds idle) {
   grpc::ServerBuilder builder;
-  // Names of GPUs, and no more.
+  // Requests have only names of GPUs.
   builder.SetMaxReceiveMessageSize(1 << 20);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(idle.count()));
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
@@ -94,7 +95,7 @@ struct ControlServer::Life {
   Life(const Life&) = delete;
   Life& operator=(const Life&) = delete;
   ~Life() {
-    listener.reset();  // no connection comes any more
+    listener.reset();  // no more connections
     if (!server) return;
     server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
     server->Wait();
@@ -132,7 +133,8 @@ Status ControlServer::begin() {
   auto life = std::make_unique<Life>(handlers_);
   life->server = make_server(life->service, options_.idle);
   if (!life->server) {
-    return Error{ErrorCode::kUnavailable, "the control socket " + socket_ + " cannot be served"};
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("cannot serve the control socket {}", socket_)};
   }
   auto listener = ControlListener::listen(socket_, [server = life->server.get()](int connection) {
     grpc::AddInsecureChannelFromFd(server, connection);
@@ -152,7 +154,7 @@ void ControlServer::watch(const std::stop_token& stop) {
     life_.reset();
     const Status begun = begin();
     options_.restarted(reached.error().message +
-                       (begun ? "" : "; and it cannot be: " + begun.error().message));
+                       (begun ? "" : "; restarting failed: " + begun.error().message));
   }
 }
 

@@ -118,7 +118,7 @@ TEST(Control, TakesTheSocketOfADeadAgentAndNotALivingOnes) {
   EXPECT_TRUE(ask_status(socket));
 }
 
-// Of a process that has connected and says nothing.
+// A client that has connected and sends nothing.
 class Silent {
  public:
   explicit Silent(const std::string& socket)
@@ -154,7 +154,7 @@ TEST(Control, AnswersThoughManyConnectionsAreHeldOpen) {
   std::vector<Silent> held;
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(held.emplace_back(socket).is_connected());
   EXPECT_TRUE(ask_status(socket));
-  // The oldest were closed, so that the others and the kubelet have descriptors left.
+  // The oldest were closed, so that descriptors are left for others and the kubelet.
   const std::size_t most = ControlListener::kMostConnections;
   for (std::size_t i = 0; i < held.size() - most; ++i) EXPECT_TRUE(held[i].is_closed());
 }
@@ -211,7 +211,7 @@ TEST(Control, LeavesTheSocketOfAnotherWhenItEnds) {
   EXPECT_TRUE(ask_status(socket));
 }
 
-// Also where a mode or a folder would let them in.
+// Even if the modes of socket and folder would allow it.
 TEST(Control, AnotherUserOfTheNodeIsNotAnswered) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
   const TempDir dir;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/driver/device_node_source.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace tranche::node {
 namespace {
 
 Gpu gpu_of_node(unsigned minor, const std::vector<KernelGpu>& kernel_gpus) {
-  Gpu gpu{.uuid = GpuUuid("nvidia" + std::to_string(minor)), .index = minor, .minor = minor};
+  Gpu gpu{.uuid = GpuUuid(fmt::format("nvidia{}", minor)), .index = minor, .minor = minor};
   const auto known = std::ranges::find(kernel_gpus, minor, &KernelGpu::minor);
   if (known == kernel_gpus.end()) return gpu;
   if (!known->uuid.empty()) gpu.uuid = GpuUuid(known->uuid);
@@ -19,8 +21,8 @@ Gpu gpu_of_node(unsigned minor, const std::vector<KernelGpu>& kernel_gpus) {
 }  // namespace
 
 Status DeviceNodeSource::open() {
-  if (host_.gpu_node_minors().empty()) {
-    return Error{ErrorCode::kNotFound, "there is no GPU's device node below " + host_.root()};
+  if (kernel_.gpu_node_minors().empty()) {
+    return Error{ErrorCode::kNotFound, "no GPU device nodes below " + kernel_.root()};
   }
   ++session_;
   return Done{};
@@ -28,13 +30,13 @@ Status DeviceNodeSource::open() {
 
 Result<DriverReading> DeviceNodeSource::read(const ReadRequest&) {
   DriverReading reading{.kind = DriverKind::kDeviceNodes,
-                        .driver_version = host_.driver_version(),
+                        .driver_version = kernel_.driver_version(),
                         .session = session_};
-  const std::vector<KernelGpu> kernel_gpus = host_.kernel_gpus();
+  const std::vector<KernelGpu> kernel_gpus = kernel_.kernel_gpus();
   std::vector<GpuUuid> uuids;
-  for (const unsigned minor : host_.gpu_node_minors()) {
+  for (const unsigned minor : kernel_.gpu_node_minors()) {
     Gpu gpu = gpu_of_node(minor, kernel_gpus);
-    if (gpu.pci) gpu.numa_node = host_.numa_node(*gpu.pci);
+    if (gpu.pci) gpu.numa_node = kernel_.numa_node(*gpu.pci);
     uuids.push_back(gpu.uuid);
     reading.gpus.push_back({.index = gpu.index, .gpu = std::move(gpu)});
   }

@@ -43,7 +43,7 @@ TEST_F(DeviceNodes, GiveAGpuItsNodesNameWhereNothingElseIsKnown) {
   EXPECT_EQ(reading->gpus[0].gpu, (Gpu{.uuid = GpuUuid("nvidia0"), .index = 0, .minor = 0}));
 }
 
-TEST_F(DeviceNodes, TakeFromTheKernelWhatItTells) {
+TEST_F(DeviceNodes, AreCompletedWithWhatTheKernelKnows) {
   put("/dev/nvidia2", "");
   put("/proc/driver/nvidia/gpus/0000:07:00.0/information",
       "Model: \t\t NVIDIA L4\nGPU UUID: \t GPU-x\nBus Location: \t 0000:07:00.0\n"
@@ -90,7 +90,7 @@ TEST_F(DeviceNodes, AreLeftForTheLibraryAsSoonAsItIsThere) {
   EXPECT_EQ(source.read({})->kind, DriverKind::kNvml);
 }
 
-TEST_F(DeviceNodes, DoNotSpeakForALibraryThatIsThereAndFails) {
+TEST_F(DeviceNodes, AreNotUsedWhileTheLibraryFails) {
   put("/dev/nvidia0", "");
   LateLibrary library;
   library.problem_ = Error{ErrorCode::kUnavailable, "Driver/library version mismatch"};
@@ -100,7 +100,7 @@ TEST_F(DeviceNodes, DoNotSpeakForALibraryThatIsThereAndFails) {
   EXPECT_EQ(opened.error().message, "Driver/library version mismatch");
 }
 
-TEST_F(DeviceNodes, DoNotSpeakForALibraryThatIsAwayForAWhile) {
+TEST_F(DeviceNodes, AreNotUsedWhileTheLibraryIsAwayForAWhile) {
   put("/dev/nvidia0", "");
   LateLibrary library;
   library.problem_.reset();
@@ -116,7 +116,7 @@ TEST_F(DeviceNodes, DoNotSpeakForALibraryThatIsAwayForAWhile) {
   EXPECT_EQ(source.read({})->kind, DriverKind::kNvml);
 }
 
-TEST_F(DeviceNodes, DoNotGoOnSpeakingWhenALibraryComesThatFails) {
+TEST_F(DeviceNodes, AreNoLongerUsedWhenALibraryComesThatFails) {
   put("/dev/nvidia0", "");
   LateLibrary library;
   FallbackSource source(library, source_);

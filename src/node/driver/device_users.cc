@@ -25,7 +25,7 @@ std::string program_of(const std::string& process) {
   return name ? std::string(trim(*name)) : "?";
 }
 
-// Threads of the kernel have no files, and are seen from the host's own PID namespace only.
+// Kernel threads are visible only from the host's own PID namespace.
 bool sees_the_host(const std::string& proc) { return program_of(below(proc, "2")) == "kthreadd"; }
 
 }  // namespace
@@ -41,7 +41,7 @@ DeviceUsers device_users(std::string_view root, const std::vector<std::string>& 
     const std::string process = below(proc, name);
     const Result<std::vector<std::string>> files = list_directory(below(process, "fd"));
     if (!files) {
-      // One that has ended since hides nothing.
+      // A process that has ended meanwhile does not matter.
       users.is_complete = users.is_complete && !path_exists(process);
       continue;
     }

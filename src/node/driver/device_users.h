@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which processes have device nodes of GPUs open, by /proc below the host's root. In a
-// container that is as much as its PID namespace shows.
+// Finds processes that have device nodes of GPUs open, by /proc below the host's root. A container
+// sees the processes of its PID namespace.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace tranche::node {
 
 struct DeviceUser {
   int pid = 0;
-  std::string program;  // "python3"; as the kernel has it, cut after 15 bytes
+  std::string program;  // "python3"; the kernel cuts it after 15 bytes
   std::string node;     // "/dev/nvidia2"
 
   bool operator==(const DeviceUser&) const = default;
@@ -20,7 +20,7 @@ struct DeviceUser {
 
 struct DeviceUsers {
   std::vector<DeviceUser> found;  // by pid, then node
-  // Every process of the host was looked at. Else there may be others.
+  // All processes of the host were checked. False: there may be others.
   bool is_complete = false;
 
   bool operator==(const DeviceUsers&) const = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/driver/device_users.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,11 +19,11 @@ using testing::IsEmpty;
 class Proc : public testing::Test {
  protected:
   void runs(int pid, const std::string& program, const std::vector<std::string>& files) {
-    const std::string folder = dir_.path("proc/" + std::to_string(pid));
+    const std::string folder = dir_.path(fmt::format("proc/{}", pid));
     std::filesystem::create_directories(folder + "/fd");
     std::ofstream(folder + "/comm") << program << "\n";
     for (std::size_t i = 0; i < files.size(); ++i) {
-      std::filesystem::create_symlink(files[i], folder + "/fd/" + std::to_string(i));
+      std::filesystem::create_symlink(files[i], fmt::format("{}/fd/{}", folder, i));
     }
   }
   DeviceUsers users() { return device_users(dir_.path(), {"/dev/nvidia2"}); }
@@ -44,7 +45,7 @@ TEST_F(Proc, SaysThatAContainerSeesItsOwnProcessesOnly) {
   EXPECT_FALSE(users().is_complete);
 }
 
-TEST_F(Proc, SaysThatAProcessCannotBeLookedAt) {
+TEST_F(Proc, SaysThatAProcessCannotBeRead) {
   runs(2, "kthreadd", {});
   std::filesystem::create_directories(dir_.path("proc/77"));
   std::ofstream(dir_.path("proc/77/fd")) << "no folder";

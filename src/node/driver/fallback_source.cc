@@ -6,7 +6,7 @@ namespace tranche::node {
 Status FallbackSource::open() {
   close();
   Status opened = open_preferred();
-  if (opened || !lets_nodes_speak(opened.error())) return opened;
+  if (opened || !may_fall_back(opened.error())) return opened;
   if (!fallback_.open()) return opened;
   open_ = &fallback_;
   return Done{};
@@ -21,11 +21,9 @@ Status FallbackSource::open_preferred() {
   return opened;
 }
 
-// Only a library that was never there does: one that is there and fails knows
-// better than the nodes that something is wrong, and so does one that is away, as
-// while a driver is replaced. What it said of sizes and slices is still true, and
-// nodes say nothing of either.
-bool FallbackSource::lets_nodes_speak(const Error& why) const {
+// Use device nodes only if the library was never present. A failing or temporarily missing one is
+// an error; its last sizes stay valid.
+bool FallbackSource::may_fall_back(const Error& why) const {
   return why.code == ErrorCode::kNotFound && !was_preferred_;
 }
 
@@ -38,8 +36,8 @@ Result<DriverReading> FallbackSource::read(const ReadRequest& request) {
   if (open_ == nullptr) return Error{ErrorCode::kUnavailable, "the driver is not open"};
   if (open_ == &fallback_) {
     const Status opened = open_preferred();
-    if (opened || !lets_nodes_speak(opened.error())) fallback_.close();
-    if (!opened && !lets_nodes_speak(opened.error())) {
+    if (opened || !may_fall_back(opened.error())) fallback_.close();
+    if (!opened && !may_fall_back(opened.error())) {
       open_ = nullptr;
       return opened.error();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads GPUs from the driver's library where there is one, else from the device
-// nodes; and goes over to the library as soon as it appears, for good.
+// Reads GPUs from the driver's library if there is one, else from the device nodes. Switches to the
+// library as soon as it appears, for good.
 #pragma once
 
 #include "node/driver/gpu_source.h"
@@ -13,7 +13,7 @@ class FallbackSource final : public GpuSource {
   FallbackSource(GpuSource& preferred, GpuSource& fallback)
       : preferred_(preferred), fallback_(fallback) {}
 
-  // The error is the preferred source's: that is the one to mend.
+  // The error is that of the preferred source.
   Status open() override;
   void close() override;
   std::string still_open() const override { return preferred_.still_open(); }
@@ -23,12 +23,12 @@ class FallbackSource final : public GpuSource {
 
  private:
   Status open_preferred();
-  bool lets_nodes_speak(const Error& why) const;
+  bool may_fall_back(const Error& why) const;
 
   GpuSource& preferred_;
   GpuSource& fallback_;
   GpuSource* open_ = nullptr;
-  bool was_preferred_ = false;  // at any time
+  bool was_preferred_ = false;  // at any time so far
 };
 
 }  // namespace tranche::node

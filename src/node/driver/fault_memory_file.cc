@@ -12,8 +12,8 @@ void hold(std::optional<std::uint64_t>& now, const std::optional<std::uint64_t>&
   if (now && written && *now >= *written) now = written;
 }
 
-// The state with every counter that only grew since as it was written. The older
-// value serves as well: a counter that falls below it shows a reset.
+// Resets counters that only grew to the written value. The older value serves as well: a counter
+// that falls below it shows a reset.
 NodeState with_counters_held(NodeState state, const NodeState& written) {
   for (auto& [gpu, vitals] : state.vitals) {
     const auto before = written.vitals.find(gpu);
@@ -31,7 +31,7 @@ std::optional<NodeState> FaultMemoryFile::recall() {
   const Result<std::string> text = read_file(path_);
   if (!text) {
     if (text.error().code != ErrorCode::kNotFound) {
-      log_.warning("earlier faults cannot be read", {{"reason", text.error().message}});
+      log_.warning("cannot read the faults of earlier runs", {{"reason", text.error().message}});
     }
     return std::nullopt;
   }
@@ -39,8 +39,8 @@ std::optional<NodeState> FaultMemoryFile::recall() {
   if (!recalled) {
     const Result<std::string> aside = put_aside(path_);
     log_.error(
-        "earlier faults cannot be understood; gpus are judged by what the driver says now, so one "
-        "that was broken may be healthy by mistake. Look at the file, then delete it",
+        "cannot parse the faults of earlier runs; health comes from the driver alone, so a faulty "
+        "gpu may count as healthy. Look at the file, then delete it",
         {{"file", aside ? *aside : path_}, {"reason", recalled.error().message}});
     return std::nullopt;
   }
@@ -58,13 +58,13 @@ void FaultMemoryFile::remember(const NodeState& state) {
   if (to_fault_memory(with_counters_held(state, written_state_)) == written_) return;
   std::string text = to_fault_memory(state);
   if (Status written = write_atomically(path_, text, 0600); !written) {
-    if (said_.changed("memory", written.error().message)) {
-      log_.error("faults cannot be written down; a restart would forget them",
+    if (logged_.changed("memory", written.error().message)) {
+      log_.error("cannot write the open faults; a restart would forget them",
                  {{"reason", written.error().message}});
     }
     return;
   }
-  said_.forget("memory");
+  logged_.forget("memory");
   written_ = std::move(text);
   written_state_ = state;
 }

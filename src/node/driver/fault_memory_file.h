@@ -17,17 +17,17 @@ class FaultMemoryFile {
  public:
   FaultMemoryFile(std::string path, const Log& log) : path_(std::move(path)), log_(log) {}
 
-  // What is known from before the start; empty where there is no such file, or it
-  // cannot be understood: then the log says so.
+  // The faults of earlier runs. Empty if there is no file; also if it cannot be parsed, which is
+  // logged.
   std::optional<NodeState> recall();
 
-  // Writes what has changed. Counters that only grew are not worth a write.
+  // Writes the file if the state changed. Counters that only grew are not worth a write.
   void remember(const NodeState& state);
 
  private:
   const std::string path_;
   const Log& log_;
-  OnChange said_;
+  OnChange logged_;
   std::string written_;      // the file's text
   NodeState written_state_;  // what it was made from
 };

@@ -26,8 +26,8 @@ DriverReading with_energy(std::uint64_t energy_mj, std::uint64_t session = 1) {
 
 class FaultMemoryInAFile : public testing::Test {
  protected:
-  // An inode is one write: the file is replaced each time. While this one is held, no
-  // other file gets its number.
+  // Each write replaces the file, so an inode is one write. While this file exists, no other gets
+  // its number.
   ino_t inode() {
     struct stat info{};
     EXPECT_EQ(::stat(path_.c_str(), &info), 0);
@@ -81,8 +81,8 @@ TEST_F(FaultMemoryInAFile, StillShowsAResetAfterARestart) {
   EXPECT_THAT(recalled->faults, testing::IsEmpty());
 }
 
-// Else the next write would destroy it.
-TEST_F(FaultMemoryInAFile, IsPutAsideWhereItCannotBeUnderstood) {
+// Otherwise the next write would destroy it.
+TEST_F(FaultMemoryInAFile, IsPutAsideWhereItCannotBeParsed) {
   ASSERT_TRUE(write_atomically(path_, "garbage", 0600));
   EXPECT_FALSE(file_.recall());
   EXPECT_FALSE(path_exists(path_));
@@ -91,7 +91,7 @@ TEST_F(FaultMemoryInAFile, IsPutAsideWhereItCannotBeUnderstood) {
   EXPECT_TRUE(FaultMemoryFile(path_, log_).recall());
 }
 
-// A counter that fell is the one to compare with from then on.
+// Later counters are compared with the one that fell.
 TEST_F(FaultMemoryInAFile, IsWrittenWhenACounterFalls) {
   NodeState state = with_event(with_reading({}, with_energy(1000), kAround), xid(54), {}, kAround);
   file_.remember(state);

@@ -52,13 +52,13 @@ void GpuNumbersFile::set_aside(const Error& why) {
 void GpuNumbersFile::remember(const GpuNumbers& numbers) {
   if (!may_write_ || numbers == remembered_) return;
   if (Status written = write_gpu_numbers(path_, numbers); !written) {
-    if (said_.changed("numbers", written.error().message)) {
-      log_.error("gpu numbers cannot be written; an index may mean another gpu after a restart",
+    if (logged_.changed("numbers", written.error().message)) {
+      log_.error("cannot write the gpu numbers; an index may mean another gpu after a restart",
                  {{"reason", written.error().message}});
     }
     return;
   }
-  said_.forget("numbers");
+  logged_.forget("numbers");
   remembered_ = numbers;
 }
 

@@ -16,7 +16,7 @@ namespace tranche::node {
 
 std::string gpu_numbers_path(const std::string& state_dir);
 
-// kNotFound: there is no such file, as before the first start.
+// kNotFound: there is no file yet.
 Result<GpuNumbers> read_gpu_numbers(const std::string& path);
 Status write_gpu_numbers(const std::string& path, const GpuNumbers& numbers);
 
@@ -24,11 +24,11 @@ class GpuNumbersFile {
  public:
   GpuNumbersFile(std::string path, const Log& log) : path_(std::move(path)), log_(log) {}
 
-  // Empty where there is none. One that cannot be understood is renamed, so that
-  // a person can still repair it, and the log says so.
+  // Empty if there is no file. A file that cannot be parsed is renamed, so that a person can repair
+  // it, and logged.
   std::optional<GpuNumbers> recall();
 
-  // Writes what has changed.
+  // Writes the file if the numbers changed.
   void remember(const GpuNumbers& numbers);
 
  private:
@@ -36,7 +36,7 @@ class GpuNumbersFile {
 
   const std::string path_;
   const Log& log_;
-  OnChange said_;
+  OnChange logged_;
   GpuNumbers remembered_;
   bool may_write_ = true;
 };

@@ -24,8 +24,8 @@ class NumbersFile : public testing::Test {
 
   TempDir dir_;
   const std::string path_ = gpu_numbers_path(dir_.path());
-  std::string said_;
-  Log log_{[this](std::string_view line) { said_ += line; }};
+  std::string logged_;
+  Log log_{[this](std::string_view line) { logged_ += line; }};
 };
 
 TEST_F(NumbersFile, KeepsNumbersForTheNextRun) {
@@ -33,7 +33,7 @@ TEST_F(NumbersFile, KeepsNumbersForTheNextRun) {
   EXPECT_FALSE(first.recall());
   first.remember(kOne);
   EXPECT_EQ(GpuNumbersFile(path_, log_).recall(), kOne);
-  EXPECT_THAT(said_, IsEmpty()) << "a missing file is normal";
+  EXPECT_THAT(logged_, IsEmpty()) << "a missing file is normal";
 }
 
 TEST_F(NumbersFile, WritesOnlyWhatHasChanged) {
@@ -50,8 +50,8 @@ TEST_F(NumbersFile, SetsAsideAFileThatItCannotRead) {
   write("{\"version\": 1, \"numb");
   GpuNumbersFile file(path_, log_);
   EXPECT_FALSE(file.recall());
-  EXPECT_THAT(said_, HasSubstr("error"));
-  EXPECT_THAT(said_, HasSubstr("cannot read the gpu numbers of earlier runs"));
+  EXPECT_THAT(logged_, HasSubstr("error"));
+  EXPECT_THAT(logged_, HasSubstr("cannot read the gpu numbers of earlier runs"));
   EXPECT_EQ(*read_file(path_ + ".unreadable"), "{\"version\": 1, \"numb");
   file.remember(kOne);
   EXPECT_EQ(*read_gpu_numbers(path_), kOne);
@@ -65,7 +65,7 @@ TEST_F(NumbersFile, KeepsAFileThatItSetAsideEarlier) {
   EXPECT_FALSE(GpuNumbersFile(path_, log_).recall());
   EXPECT_EQ(*read_file(path_ + ".unreadable"), "the first, perhaps worth repairing");
   EXPECT_EQ(*read_file(path_ + ".unreadable.2"), "the second");
-  EXPECT_THAT(said_, HasSubstr(".unreadable.2"));
+  EXPECT_THAT(logged_, HasSubstr(".unreadable.2"));
 }
 
 TEST_F(NumbersFile, LeavesAloneAFileThatItCanNeitherReadNorRename) {
@@ -78,17 +78,17 @@ TEST_F(NumbersFile, LeavesAloneAFileThatItCanNeitherReadNorRename) {
   EXPECT_FALSE(file.recall());
   file.remember(kOne);
   EXPECT_EQ(*read_file(path_), "not ours");
-  EXPECT_THAT(said_, HasSubstr("gpu numbers are not kept over a restart"));
+  EXPECT_THAT(logged_, HasSubstr("gpu numbers are not kept over a restart"));
 }
 
 TEST_F(NumbersFile, SaysOnceThatItCannotBeWritten) {
   GpuNumbersFile file(dir_.path("no/such/folder/gpu-numbers.json"), log_);
   EXPECT_FALSE(file.recall());
   file.remember(kOne);
-  EXPECT_THAT(said_, HasSubstr("gpu numbers cannot be written"));
-  said_.clear();
+  EXPECT_THAT(logged_, HasSubstr("cannot write the gpu numbers"));
+  logged_.clear();
   file.remember(kOne);
-  EXPECT_THAT(said_, IsEmpty());
+  EXPECT_THAT(logged_, IsEmpty());
 }
 
 }  // namespace

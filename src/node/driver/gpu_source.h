@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GpuSource is where GPUs are read from: the driver's library, or the device
-// nodes alone. It translates and decides nothing: what a reading means for a
-// GPU's health is the inventory's to say.
+// A source of GPUs: the driver's library or the device nodes. It only translates; core/health
+// decides what a reading means for a GPU's health.
 //
-// Not thread-safe: one thread uses it. No call of it blocks for ever; what the
-// driver does not answer is reported as hung.
+// Not thread-safe: one thread uses it. No call blocks for ever; a driver call that does not return
+// is reported as hung.
 #pragma once
 
 #include <chrono>
@@ -21,21 +20,18 @@ class GpuSource {
  public:
   virtual ~GpuSource() = default;
 
-  // Opens the driver afresh. This attaches to every GPU at once: there is no
-  // session with some of them only.
+  // Opens a new driver session. It always attaches to every GPU.
   virtual Status open() = 0;
-  // Nothing of the driver is held open afterwards, except by calls that do not return.
+  // Closes the driver. Only calls that do not return keep it open.
   virtual void close() = 0;
-  // Why something of the driver is held open after close(): a call that has not
-  // returned. Empty: nothing is.
+  // Why the driver is still open after close(): a call has not returned. Empty: it is closed.
   virtual std::string still_open() const { return {}; }
-  // An error is the driver's, not one GPU's.
+  // An error concerns the driver, not one GPU.
   virtual Result<DriverReading> read(const ReadRequest& request) = 0;
-  // Waits for events, at most that long. An error means that none are to be
-  // had until the driver is read again; kNotFound, that there never are any.
+  // Waits for events, at most that long. Error: no events until the next read; kNotFound: never
+  // any.
   virtual Result<std::vector<DriverEvent>> wait(std::chrono::milliseconds at_most) = 0;
-  // A wait that is under way ends at once, and so does every later one, because the
-  // process ends. From any thread.
+  // Ends a running wait and every later one at once, because the process ends. From any thread.
   virtual void stop_waiting() {}
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/driver/kernel_files.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,8 +21,7 @@ std::optional<unsigned> number_after(std::string_view text, std::string_view pre
   return parse_number<unsigned>(text.substr(prefix.size()));
 }
 
-// Takes "gi12" with prefix "gi" off the front, and gives 12. Where it is not
-// there, nothing is taken.
+// Removes "gi12" (prefix "gi") from the front and returns 12. Without a match, removes nothing.
 std::optional<unsigned> take_number(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
   const std::string_view rest = text.substr(prefix.size());
@@ -45,8 +45,8 @@ std::string first_line(const Result<std::string>& content) {
 
 }  // namespace
 
-// The file has thousands of lines, and a node with MIG reads it in each driver
-// session: no copies.
+// Without copies: the file has thousands of lines, and a node with MIG reads it in each driver
+// session.
 MigMinors MigMinors::parse(std::string_view text) {
   MigMinors result;
   while (!text.empty()) {
@@ -99,8 +99,8 @@ Result<std::string> KernelFiles::boot_id() const {
 
 std::optional<unsigned> KernelFiles::numa_node(const PciAddress& address) const {
   const auto content =
-      read_file(below(root_, "/sys/bus/pci/devices/" + to_string(address) + "/numa_node"));
-  // -1 where the kernel has one node only, and in most virtual machines.
+      read_file(below(root_, fmt::format("/sys/bus/pci/devices/{}/numa_node", to_string(address))));
+  // -1 if the kernel has only one node, and in most virtual machines.
   return parse_number<unsigned>(first_line(content));
 }
 
@@ -111,10 +111,11 @@ std::optional<bool> KernelFiles::has_pci_device(const PciAddress& address) const
   return std::ranges::find(*names, to_string(address)) != names->end();
 }
 
-// The inode of the link that the kernel makes when it binds and removes when it
-// unbinds; /sys gives no number twice.
+// The inode of the link that the kernel creates on bind and removes on unbind; /sys never reuses a
+// number.
 std::optional<std::uint64_t> KernelFiles::driver_binding(const PciAddress& address) const {
-  const std::string link = below(root_, "/sys/bus/pci/devices/" + to_string(address) + "/driver");
+  const std::string link =
+      below(root_, fmt::format("/sys/bus/pci/devices/{}/driver", to_string(address)));
   struct stat info{};
   std::array<char, 256> target{};
   const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
@@ -194,7 +195,7 @@ std::vector<unsigned> imex_channels(const std::vector<unsigned>& wanted,
                                     const std::vector<std::string>& dev_roots) {
   std::vector<unsigned> present;
   for (const unsigned channel : wanted) {
-    const std::string node = "/dev/nvidia-caps-imex-channels/channel" + std::to_string(channel);
+    const std::string node = fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel);
     const bool is_there = std::ranges::any_of(
         dev_roots, [&](const std::string& root) { return path_exists(below(root, node)); });
     if (is_there) present.push_back(channel);

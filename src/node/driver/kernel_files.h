@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel tells of GPUs in /proc, /sys and /dev, read below a root
-// folder. Reads and translates; decides nothing. Every answer may be "not
-// known": in a container much of this is not mounted.
+// Reads what the kernel knows of GPUs from /proc, /sys and /dev below a root folder. Every value
+// may be unknown: in a container much of this is not mounted.
 //
 // Thread-safe: holds a path only.
 #pragma once
@@ -20,12 +19,11 @@
 
 namespace tranche::node {
 
-// The minors of the device nodes that open MIG instances, from
-// /proc/driver/nvidia-caps/mig-minors. Keyed by the GPU's own minor.
+// Minor numbers of the device nodes for MIG instances, from /proc/driver/nvidia-caps/mig-minors, by
+// the GPU's own minor.
 class MigMinors {
  public:
-  // Lines that are not "gpuG/giI/access M" or "gpuG/giI/ciC/access M" are
-  // passed over: the file has others.
+  // Ignores lines other than "gpuG/giI/access M" and "gpuG/giI/ciC/access M".
   static MigMinors parse(std::string_view text);
 
   std::optional<unsigned> gpu_instance(unsigned gpu_minor, unsigned instance) const;
@@ -47,7 +45,7 @@ struct KernelGpu {
   bool operator==(const KernelGpu&) const = default;
 };
 
-// Reads the "information" file's text.
+// Parses the "information" file.
 KernelGpu parse_gpu_information(std::string_view text);
 
 class KernelFiles {
@@ -59,20 +57,19 @@ class KernelFiles {
   // Changes with every boot.
   Result<std::string> boot_id() const;
   std::optional<unsigned> numa_node(const PciAddress& address) const;
-  // Empty when the kernel's list of PCI devices cannot be read.
+  // Empty: the kernel's list of PCI devices cannot be read.
   std::optional<bool> has_pci_device(const PciAddress& address) const;
-  // A number for the kernel's binding of NVIDIA's driver to the device: another one
-  // each time that it is bound. Empty where it is not bound, or /sys does not tell.
+  // Identifies the binding of NVIDIA's driver to the device; each bind has another number. Empty:
+  // not bound, or /sys is not readable.
   std::optional<std::uint64_t> driver_binding(const PciAddress& address) const;
   MigMinors mig_minors() const;
   std::vector<KernelGpu> kernel_gpus() const;
-  // Of the loaded kernel module; empty when it is not loaded or not told.
+  // Version of the loaded kernel module; empty: unknown.
   std::string driver_version() const;
-  // Which GPUs the kernel has given to the driver, as one text; empty where it
-  // does not tell. The management library lists GPUs as they were when it was
-  // opened, so this is how one that was plugged in since is noticed.
+  // The GPUs that the kernel has bound to the driver, as one text; empty: unknown. The management
+  // library lists the GPUs of the time when it was opened, so this detects one plugged in since.
   std::string gpu_set() const;
-  // Whether the kernel module is loaded; empty where /sys does not tell.
+  // Whether the kernel module is loaded; empty: unknown.
   std::optional<bool> has_driver_module() const;
   // N of each /dev/nvidiaN, sorted.
   std::vector<unsigned> gpu_node_minors() const;
@@ -82,11 +79,11 @@ class KernelFiles {
   std::string root_;
 };
 
-// Of /dev/nvidiactl, nvidia-uvm, nvidia-uvm-tools and nvidia-modeset, those
-// that exist below `dev_root`.
+// Those of /dev/nvidiactl, nvidia-uvm, nvidia-uvm-tools and nvidia-modeset that exist below
+// `dev_root`.
 std::vector<std::string> control_nodes(const std::string& dev_root);
 
-// Of the channels asked for, those whose node exists below one of the roots.
+// The wanted channels whose node exists below one of the roots.
 std::vector<unsigned> imex_channels(const std::vector<unsigned>& wanted,
                                     const std::vector<std::string>& dev_roots);
 

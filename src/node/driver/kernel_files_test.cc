@@ -31,7 +31,7 @@ class KernelFilesOnATree : public testing::Test {
   }
 
   TempDir dir_;
-  KernelFiles host_{dir_.path()};
+  KernelFiles kernel_{dir_.path()};
 };
 
 TEST(MigMinors, AreReadByGpuMinorAndInstances) {
@@ -62,66 +62,66 @@ TEST(GpuInformation, HasNoUuidBeforeTheFirstUse) {
 }
 
 TEST_F(KernelFilesOnATree, ReadTheBootId) {
-  EXPECT_FALSE(host_.boot_id());
+  EXPECT_FALSE(kernel_.boot_id());
   put("/proc/sys/kernel/random/boot_id", "4a2369af-42fc-448d-a77d-171bf76bb63a\n");
-  EXPECT_EQ(*host_.boot_id(), "4a2369af-42fc-448d-a77d-171bf76bb63a");
+  EXPECT_EQ(*kernel_.boot_id(), "4a2369af-42fc-448d-a77d-171bf76bb63a");
 }
 
 TEST_F(KernelFilesOnATree, TakeNumaNodeMinusOneForUnknown) {
   put("/sys/bus/pci/devices/0000:07:00.0/numa_node", "3\n");
   put("/sys/bus/pci/devices/0000:08:00.0/numa_node", "-1\n");
-  EXPECT_EQ(host_.numa_node({0, 7, 0, 0}), 3U);
-  EXPECT_EQ(host_.numa_node({0, 8, 0, 0}), std::nullopt);
-  EXPECT_EQ(host_.numa_node({0, 9, 0, 0}), std::nullopt);
+  EXPECT_EQ(kernel_.numa_node({0, 7, 0, 0}), 3U);
+  EXPECT_EQ(kernel_.numa_node({0, 8, 0, 0}), std::nullopt);
+  EXPECT_EQ(kernel_.numa_node({0, 9, 0, 0}), std::nullopt);
 }
 
 TEST_F(KernelFilesOnATree, TellAMissingPciDeviceFromAMissingList) {
-  EXPECT_EQ(host_.has_pci_device({0, 7, 0, 0}), std::nullopt);
+  EXPECT_EQ(kernel_.has_pci_device({0, 7, 0, 0}), std::nullopt);
   put("/sys/bus/pci/devices/0000:07:00.0/numa_node", "0\n");
-  EXPECT_EQ(host_.has_pci_device({0, 7, 0, 0}), true);
-  EXPECT_EQ(host_.has_pci_device({0, 8, 0, 0}), false);
+  EXPECT_EQ(kernel_.has_pci_device({0, 7, 0, 0}), true);
+  EXPECT_EQ(kernel_.has_pci_device({0, 8, 0, 0}), false);
 }
 
 TEST_F(KernelFilesOnATree, TellOneBindingOfTheDriverFromTheNext) {
   namespace fs = std::filesystem;
   const PciAddress gpu{0, 7, 0, 0};
   put("/sys/bus/pci/devices/0000:07:00.0/numa_node", "0\n");
-  EXPECT_EQ(host_.driver_binding(gpu), std::nullopt);
-  const std::string link = host_.root() + "/sys/bus/pci/devices/0000:07:00.0/driver";
+  EXPECT_EQ(kernel_.driver_binding(gpu), std::nullopt);
+  const std::string link = kernel_.root() + "/sys/bus/pci/devices/0000:07:00.0/driver";
   fs::create_symlink("../../../../bus/pci/drivers/nvidia", link);
-  const auto first = host_.driver_binding(gpu);
+  const auto first = kernel_.driver_binding(gpu);
   ASSERT_TRUE(first);
-  EXPECT_EQ(host_.driver_binding(gpu), first);
+  EXPECT_EQ(kernel_.driver_binding(gpu), first);
   fs::rename(link, link + ".gone");  // so that its inode is not used again
   fs::create_symlink("../../../../bus/pci/drivers/vfio-pci", link);
-  EXPECT_EQ(host_.driver_binding(gpu), std::nullopt);
+  EXPECT_EQ(kernel_.driver_binding(gpu), std::nullopt);
   fs::remove(link);
   fs::create_symlink("../../../../bus/pci/drivers/nvidia", link);
-  EXPECT_NE(host_.driver_binding(gpu), first);
+  EXPECT_NE(kernel_.driver_binding(gpu), first);
 }
 
 TEST_F(KernelFilesOnATree, FindGpusByTheirNodes) {
-  EXPECT_THAT(host_.gpu_node_minors(), IsEmpty());
+  EXPECT_THAT(kernel_.gpu_node_minors(), IsEmpty());
   for (const char* name : {"nvidia10", "nvidia2", "nvidiactl", "nvidia-uvm", "null"}) {
     put(std::string("/dev/") + name, "");
   }
-  EXPECT_THAT(host_.gpu_node_minors(), ElementsAre(2, 10));
+  EXPECT_THAT(kernel_.gpu_node_minors(), ElementsAre(2, 10));
 }
 
 TEST_F(KernelFilesOnATree, ListTheKernelsGpus) {
   put("/proc/driver/nvidia/gpus/0000:07:00.0/information", kInformation);
   put("/proc/driver/nvidia/gpus/0000:0f:00.0/information", "Model: \t\t NVIDIA L4\n");
-  EXPECT_THAT(host_.kernel_gpus(),
+  EXPECT_THAT(kernel_.kernel_gpus(),
               ElementsAre(parse_gpu_information(kInformation),
                           KernelGpu{"NVIDIA L4", "", PciAddress{0, 15, 0, 0}, std::nullopt}));
 }
 
 TEST_F(KernelFilesOnATree, TellWhichGpusTheDriverWasGiven) {
-  EXPECT_EQ(host_.gpu_set(), "");
+  EXPECT_EQ(kernel_.gpu_set(), "");
   for (const char* name : {"0000:0f:00.0", "0000:07:00.0", "bind"}) {
     put(std::string("/sys/module/nvidia/drivers/pci:nvidia/") + name, "");
   }
-  EXPECT_EQ(host_.gpu_set(), "0000:07:00.0 0000:0f:00.0");
+  EXPECT_EQ(kernel_.gpu_set(), "0000:07:00.0 0000:0f:00.0");
 }
 
 TEST_F(KernelFilesOnATree, SayWhichControlNodesAndChannelsAreThere) {

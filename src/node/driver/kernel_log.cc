@@ -23,7 +23,7 @@ std::vector<KernelXid> KernelLog::drain() {
   std::array<char, 8192> buffer{};
   while (true) {
     const ssize_t count = ::read(fd_.get(), buffer.data(), buffer.size());
-    // EPIPE: records were overwritten before we came; the next are there.
+    // EPIPE: the kernel overwrote records before we read them; the next are readable.
     if (count < 0 && (errno == EINTR || errno == EPIPE)) continue;
     if (count <= 0) return found;
     unfinished_.append(buffer.data(), static_cast<std::size_t>(count));

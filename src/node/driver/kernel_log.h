@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPU errors in the kernel's log. The driver does not reliably deliver some of
-// them as events (79, 119, 120), and a card may fall off the bus with a line
-// that carries no number at all.
+// Reads GPU errors from the kernel's log. The driver does not reliably deliver some of them as
+// events (79, 119, 120), and a card may fall off the bus with a line that has no XID.
 #pragma once
 
 #include <map>
@@ -16,9 +15,8 @@
 
 namespace tranche::node {
 
-// Follows the log from the moment it is opened. What is older is left alone:
-// it cannot be told from a fault that has been mended since.
-// Not thread-safe: belongs to one thread.
+// Follows the log from the moment it is opened. Older errors may have been fixed since. Not
+// thread-safe.
 class KernelLog {
  public:
   static Result<KernelLog> open(const std::string& path);
@@ -30,8 +28,8 @@ class KernelLog {
   explicit KernelLog(UniqueFd fd) : fd_(std::move(fd)) {}
 
   UniqueFd fd_;
-  std::string unfinished_;                   // a record that has not been written whole yet
-  std::map<PciAddress, std::string> uuids_;  // of the GPUs that the log has named
+  std::string unfinished_;                   // an incomplete record
+  std::map<PciAddress, std::string> uuids_;  // of GPUs that the log has named
 };
 
 }  // namespace tranche::node

@@ -5,7 +5,7 @@
 
 #include "formats/kernel_record.h"
 
-// Whatever is in the log, what is made of it names a number and a place.
+// A parsed record has a valid address and no more text than the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto xid = tranche::node::parse_kernel_record(text);

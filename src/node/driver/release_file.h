@@ -10,7 +10,7 @@
 
 namespace tranche::node {
 
-// The file. kNotFound: nothing is released.
+// kNotFound: nothing is released.
 std::string release_path(const std::string& state_dir);
 Result<ReleaseMemory> read_release(const std::string& path);
 Status write_release(const std::string& path, const ReleaseMemory& release);

@@ -18,26 +18,25 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long a stop or a request may have to wait for an event call.
+// Longest wait of a stop or a request for an event call.
 constexpr milliseconds kSlice{500};
-// However fast errors come, the driver is not read more often than this.
+// The shortest time between two readings, however fast errors come.
 constexpr milliseconds kBreath{100};
 constexpr milliseconds kFirstTroublePause{500};
 constexpr milliseconds kLongestTroublePause{10'000};
 constexpr milliseconds kLongestFreshPause{300'000};
 constexpr int kEventsAtOnce = 256;
-constexpr unsigned kLooksBetweenEnergy = 12;
+constexpr unsigned kScansBetweenEnergy = 12;
 
-// What NVML does not reliably deliver. The others come as events; taking them
-// from both would count them twice.
-bool only_the_kernel_tells(unsigned xid) { return xid == 79 || xid == 119 || xid == 120; }
+// XIDs that NVML does not reliably deliver. The others come as events and would count twice.
+bool comes_from_kernel_only(unsigned xid) { return xid == 79 || xid == 119 || xid == 120; }
 
 }  // namespace
 
-Scanner::Scanner(GpuSource& source, KernelFiles host, std::string memory_file, Log& log,
+Scanner::Scanner(GpuSource& source, KernelFiles kernel, std::string memory_file, Log& log,
                  OnInventory on_inventory)
     : source_(source),
-      host_(std::move(host)),
+      kernel_(std::move(kernel)),
       log_(log),
       on_inventory_(std::move(on_inventory)),
       numbers_file_(gpu_numbers_path(parent_of(memory_file)), log),
@@ -48,11 +47,11 @@ Status Scanner::begin(const HealthOptions& options) {
   options_ = options;
   if (std::optional<NodeState> recalled = memory_.recall()) state_ = *std::move(recalled);
   recall_numbers();
-  Result<KernelLog> kernel_log = KernelLog::open(host_.kernel_log_path());
+  Result<KernelLog> kernel_log = KernelLog::open(kernel_.kernel_log_path());
   if (kernel_log) {
     kernel_log_ = std::move(*kernel_log);
   } else {
-    log_.info("the kernel log cannot be followed; XIDs 79, 119 and 120 may go unseen",
+    log_.info("cannot read the kernel log; XIDs 79, 119 and 120 may go unseen",
               {{"reason", kernel_log.error().message}});
   }
   if (!recall_release()) return scan_once();
@@ -64,13 +63,13 @@ void Scanner::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     take_requests();
     if (state_.driver_released) {
-      carried_out();
+      note_done();
       wait_for_request(stop, kSlice);
       if (fold_kernel_log()) publish();
       continue;
     }
     const Status scanned = scan_once();
-    carried_out();
+    note_done();
     if (scanned) {
       trouble_pause_ = {};
       watch(stop, options_.interval);
@@ -89,25 +88,25 @@ Status Scanner::scan_once() {
     return opened;
   }
   ReadRequest request = wish_for(state_);
-  // What a counter that falls is compared with, should a fault come: also one that takes
-  // the card off the bus. A reset may be made between two sessions.
-  request.energy = request.energy || !has_read_ || looks_++ % kLooksBetweenEnergy == 0;
+  // The baseline to detect a reset by a falling counter after any fault, even one that takes the
+  // card off the bus. A reset may happen between two sessions.
+  request.energy = request.energy || !has_read_ || scans_++ % kScansBetweenEnergy == 0;
   const Result<DriverReading> reading = source_.read(request);
   if (!reading) {
     drop_driver(reading.error());
     return reading.error();
   }
-  if (said_.changed("driver", reading->driver_version)) {
+  if (logged_.changed("driver", reading->driver_version)) {
     log_.info("driver opened", {{"version", reading->driver_version},
                                 {"gpus", std::to_string(reading->gpus.size())}});
   }
   has_events_ = true;
   const GpuNumbers numbers = state_.inventory.numbers;
   fold_reading(*reading);
-  tell_numbers(numbers);
+  log_number_changes(numbers);
   for (const GpuReading& one : reading->gpus) {
     const std::string index = std::to_string(one.index);
-    if (!one.gpu && one.failure && said_.changed("unknown " + index, one.failure->what)) {
+    if (!one.gpu && one.failure && logged_.changed("unknown " + index, one.failure->what)) {
       log_.warning("gpu does not answer", {{"driver-index", index}, {"reason", one.failure->what}});
     }
   }
@@ -127,14 +126,13 @@ void Scanner::forget_numbers(std::set<unsigned> numbers) {
   requested_.notify_all();
 }
 
-// Before the first start with numbers, a GPU that is missing now is known only by
-// the fault that was remembered of it.
+// Before the first start with numbers, a missing GPU is known only by its remembered fault.
 void Scanner::recall_numbers() {
   std::optional<GpuNumbers> recalled = numbers_file_.recall();
   state_.inventory.numbers = recalled ? *std::move(recalled) : with_gpus({}, state_.inventory.gpus);
 }
 
-void Scanner::tell_numbers(const GpuNumbers& before) {
+void Scanner::log_number_changes(const GpuNumbers& before) {
   for (const NumberChange& change : changes_between(before, state_.inventory.numbers)) {
     const Log::Fields fields{{"index", std::to_string(change.number)},
                              {"pci", to_string(change.slot.pci)},
@@ -153,21 +151,21 @@ void Scanner::take_requests() {
   }
   if (requests.options) options_ = *requests.options;
   if (requests.release) {
-    keep_release(*requests.release);  // first: an agent that ends now must not open it again
+    keep_release(*requests.release);  // first: after a restart the driver must stay closed
     state_ = with_release(std::move(state_), *requests.release, follows_kernel_log());
     state_.inventory.still_open = "the agent is closing it";
-    publish();  // first: nobody is to be given a GPU that is about to be reset
+    publish();  // first: no container may get a GPU that is about to be reset
     source_.close();
     is_open_ = false;
     was_blind_ = true;
     has_read_ = false;
-    said_.forget("driver");
+    logged_.forget("driver");
   }
   if (!requests.forget.empty()) {
     const GpuNumbers before = state_.inventory.numbers;
     state_ = with_forgotten_numbers(std::move(state_), requests.forget);
-    tell_numbers(before);
-    if (state_.driver_released) publish();  // else with the look that follows
+    log_number_changes(before);
+    if (state_.driver_released) publish();  // else the next scan publishes
   }
   if (requests.resume) {
     end_release();
@@ -189,9 +187,9 @@ void Scanner::wait_for_request(const std::stop_token& stop, milliseconds at_most
 }
 
 Status Scanner::ensure_open() {
-  std::string gpu_set = host_.gpu_set();
+  std::string gpu_set = kernel_.gpu_set();
   if (is_open_ && gpu_set != gpu_set_) {
-    log_.info("the kernel's list of gpus changed; the driver is opened anew",
+    log_.info("the kernel's GPU list changed; reopening the driver",
               {{"now", gpu_set}, {"before", gpu_set_}});
     source_.close();
     is_open_ = false;
@@ -199,7 +197,7 @@ Status Scanner::ensure_open() {
   if (is_open_) return Done{};
   was_blind_ = true;
   has_read_ = false;
-  // What came before the session, to tell it from what comes in it.
+  // Separates lines from before the session from those during it.
   if (kernel_log_) std::ranges::move(kernel_log_->drain(), std::back_inserter(held_lines_));
   gpu_set_ = std::move(gpu_set);
   Status opened = source_.open();
@@ -208,25 +206,24 @@ Status Scanner::ensure_open() {
 }
 
 void Scanner::drop_driver(const Error& error) {
-  // The cards that the last reading named are those that these errors are of: one
-  // that is swapped while the driver is away has its own later.
+  // Attribute these errors to the cards of the last reading; a replacement card reports its own
+  // later.
   if (std::exchange(has_read_, false)) {
     was_blind_ = true;
     fold_kernel_log();
   }
   source_.close();
   is_open_ = false;
-  if (said_.changed("driver", error.message)) {
-    log_.error("driver cannot be read; its gpus are unhealthy until it can",
-               {{"reason", error.message}});
+  if (logged_.changed("driver", error.message)) {
+    log_.error("cannot read the driver; its gpus are unhealthy", {{"reason", error.message}});
   }
-  const bool unloaded = host_.has_driver_module() == std::optional<bool>(false);
+  const bool unloaded = kernel_.has_driver_module() == std::optional<bool>(false);
   state_ = with_driver_trouble(std::move(state_), error.message, unloaded);
   publish();
 }
 
-// A session that lost a GPU never sees it again, and the driver's word counts
-// most in a fresh one. Each further try waits twice as long.
+// A session that lost a GPU never sees it again, and only a fresh one proves that it recovered.
+// Each further try waits twice as long.
 void Scanner::refresh_session() {
   if (!is_open_ || !wants_fresh_session(state_)) {
     fresh_session_pause_ = {};
@@ -276,12 +273,12 @@ void Scanner::publish() {
 }
 
 Surroundings Scanner::surroundings() const {
-  const Result<std::string> boot_id = host_.boot_id();
+  const Result<std::string> boot_id = kernel_.boot_id();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return {.boot_id = boot_id ? *boot_id : std::string(),
           .now = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-          .has_pci_device = [this](const PciAddress& pci) { return host_.has_pci_device(pci); },
-          .driver_binding = [this](const PciAddress& pci) { return host_.driver_binding(pci); }};
+          .has_pci_device = [this](const PciAddress& pci) { return kernel_.has_pci_device(pci); },
+          .driver_binding = [this](const PciAddress& pci) { return kernel_.driver_binding(pci); }};
 }
 
 void Scanner::watch(const std::stop_token& stop, milliseconds period) {
@@ -308,11 +305,11 @@ bool Scanner::fold_driver_events(milliseconds at_most, const std::stop_token& st
   for (int i = 0; i < kEventsAtOnce; ++i) {
     const Result<std::vector<DriverEvent>> events = source_.wait(news ? milliseconds{} : at_most);
     if (!events) {
-      // Until the driver is read again; that also shows what is wrong.
+      // No events until the next reading, which also shows the problem.
       has_events_ = false;
       was_blind_ = true;
       const bool never_any = events.error().code == ErrorCode::kNotFound;
-      if (!never_any && said_.changed("events", events.error().message)) {
+      if (!never_any && logged_.changed("events", events.error().message)) {
         log_.info("driver events stopped", {{"reason", events.error().message}});
       }
       return news;
@@ -331,20 +328,20 @@ bool Scanner::fold_kernel_log() {
   return news;
 }
 
-// True where it is news of a GPU.
+// Whether the line is news of a GPU.
 bool Scanner::fold(const KernelXid& line) {
   const bool ours =
-      was_blind_ || state_.seen_by == DriverKind::kDeviceNodes || only_the_kernel_tells(line.xid);
+      was_blind_ || state_.seen_by == DriverKind::kDeviceNodes || comes_from_kernel_only(line.xid);
   const Gpu* gpu = gpu_of(state_, line);
   if (!ours || gpu == nullptr) return false;
-  // What a reset puts into the log is no news of the GPU after it.
+  // Log lines of a reset do not concern the GPU after it.
   if (state_.released.contains(gpu->uuid)) return false;
   fold({.kind = DriverEvent::Kind::kXid, .gpu = gpu->uuid, .xid = line.xid}, "kernel log");
   return true;
 }
 
-// Returns the lines about GPUs that are new in this reading. Those of the others
-// come before it, so that the reading can clear them.
+// Folds lines about known GPUs before the reading, so that it can clear them. Returns those about
+// GPUs that are new in it.
 std::vector<KernelXid> Scanner::fold_lines_before(const DriverReading& reading) {
   std::vector<KernelXid> of_new_gpus;
   for (const KernelXid& line : std::exchange(held_lines_, {})) {
@@ -357,7 +354,7 @@ std::vector<KernelXid> Scanner::fold_lines_before(const DriverReading& reading) 
 void Scanner::fold_reading(const DriverReading& reading) {
   const std::vector<KernelXid> of_new_gpus = fold_lines_before(reading);
   for (const Replacement& replaced : replaced_gpus(state_, reading)) {
-    // Where the slot has a number, tell_numbers() says so.
+    // log_number_changes() logs a slot that has a number.
     const bool is_numbered = std::ranges::any_of(state_.inventory.numbers, [&](const auto& slot) {
       return slot.second.pci == replaced.pci;
     });
@@ -369,17 +366,17 @@ void Scanner::fold_reading(const DriverReading& reading) {
   state_ = with_reading(std::move(state_), reading, surroundings());
   for (const KernelXid& line : of_new_gpus) fold(line);
   has_read_ = true;
-  // What came since the session began may be younger than the reading.
+  // Lines since the session began may be newer than the reading.
   if (was_blind_) fold_kernel_log();
   was_blind_ = false;
 }
 
-void Scanner::fold(const DriverEvent& event, std::string_view told_by) {
+void Scanner::fold(const DriverEvent& event, std::string_view source) {
   if (event.kind == DriverEvent::Kind::kXid) {
     log_.info(options_.xids.counts(event.xid) ? "xid" : "xid ignored by policy",
               {{"xid", std::to_string(event.xid)},
                {"gpu", event.gpu ? event.gpu->text : std::string("unknown")},
-               {"from", std::string(told_by)}});
+               {"from", std::string(source)}});
   }
   Surroundings around = surroundings();
   around.order_unknown = !has_read_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scanner looks at the driver again and again, folds what it sees into the
-// node's state and hands the inventory on when it changed. It is the only user
-// of the driver: whoever else wants to know something reads the last inventory.
+// The scanner reads the driver periodically, folds the readings into the node's state and publishes
+// the inventory when it changed. It is the only user of the driver; everything else reads the last
+// inventory.
 #pragma once
 
 #include <chrono>
@@ -32,38 +32,36 @@ class Scanner {
  public:
   using OnInventory = std::function<void(const Inventory&)>;
 
-  // `memory_file` holds the faults that outlive us; the file of the GPU numbers is
-  // beside it. All references must outlive the scanner. `on_inventory` is called on
-  // the scanning thread.
-  Scanner(GpuSource& source, KernelFiles host, std::string memory_file, Log& log,
+  // `memory_file` keeps open faults over a restart; the file of the GPU numbers is beside it. All
+  // references must outlive the scanner. Calls `on_inventory` on the scanning thread.
+  Scanner(GpuSource& source, KernelFiles kernel, std::string memory_file, Log& log,
           OnInventory on_inventory);
 
-  // Recalls faults and looks for the first time; an error is why the driver
-  // cannot be read.
+  // Recalls faults and scans for the first time. The error says why the driver cannot be read.
   Status begin(const HealthOptions& options);
 
-  // Looks again and again until asked to stop.
+  // Scans until asked to stop.
   void run(const std::stop_token& stop);
 
-  // One look: opens the driver where it is not, reads, folds, hands on.
+  // One scan: opens the driver if necessary, reads, folds, publishes.
   Status scan_once();
 
   // From any thread; carried out within half a second unless a driver call hangs.
   void set_options(const HealthOptions& options);
-  // Closes the driver, for the sake of these GPUs or of all where none is named, until
-  // resume(); also over a restart. Both give a number for wait_for().
+  // Closes the driver, for these GPUs or for all if none is named, until resume(), also over a
+  // restart. Both return a number for wait_for().
   std::uint64_t release(std::vector<GpuUuid> gpus);
   std::uint64_t resume();
-  // Whether a release is in force or asked for.
+  // Whether a release is in force or requested.
   bool is_released() const;
-  // Until the request is carried out: the driver is closed, or was read again. Empty: it
-  // is; else what it waits for after so long.
+  // Waits until the request is done: the driver is closed, or was read again. Empty: it is done;
+  // else the reason for the delay.
   std::string wait_for(std::uint64_t request, std::chrono::milliseconds at_most);
   // Ends every wait_for(), for good.
   void end_waits();
-  // Why a release would not outlive this process; empty: it does.
+  // Why a release would not survive a restart; empty: it does.
   std::string release_not_kept() const;
-  // Unbinds these GPU numbers; the next look binds them by the driver's index.
+  // Unbinds these GPU numbers; the next scan binds them by the driver's index.
   void forget_numbers(std::set<unsigned> numbers);
 
   // Whether XIDs are read from the kernel's log; settled once begun.
@@ -84,8 +82,8 @@ class Scanner {
   ReleaseMemory unknown_release(const Error& why);
   void keep_release(const std::vector<GpuUuid>& gpus);
   void end_release();
-  void carried_out();
-  void tell_numbers(const GpuNumbers& before);
+  void note_done();
+  void log_number_changes(const GpuNumbers& before);
   void take_requests();
   bool has_requests();
   void wait_for_request(const std::stop_token& stop, std::chrono::milliseconds at_most);
@@ -94,21 +92,21 @@ class Scanner {
   void refresh_session();
   void publish();
   Surroundings surroundings() const;
-  // Waits for the next look; ends early when there is news.
+  // Waits for the next scan; ends early when there is news.
   void watch(const std::stop_token& stop, std::chrono::milliseconds period);
   bool fold_driver_events(std::chrono::milliseconds at_most, const std::stop_token& stop);
   bool fold_kernel_log();
   bool fold(const KernelXid& line);
   std::vector<KernelXid> fold_lines_before(const DriverReading& reading);
   void fold_reading(const DriverReading& reading);
-  void fold(const DriverEvent& event, std::string_view told_by);
+  void fold(const DriverEvent& event, std::string_view source);
 
   GpuSource& source_;
-  const KernelFiles host_;
+  const KernelFiles kernel_;
   Log& log_;
   const OnInventory on_inventory_;
 
-  // The scanning thread's own.
+  // Used by the scanning thread only.
   NodeState state_;
   HealthOptions options_;
   Inventory shown_;
@@ -117,16 +115,15 @@ class Scanner {
   FaultMemoryFile memory_;
   std::optional<KernelLog> kernel_log_;
   std::optional<ReleaseMemory> release_;
-  std::uint64_t taken_ = 0;  // the last request that take_requests() has seen
-  OnChange said_;
+  std::uint64_t taken_ = 0;  // last request seen by take_requests()
+  OnChange logged_;
   bool is_open_ = false;
-  std::string gpu_set_;  // the kernel's, when the driver was opened
-  unsigned looks_ = 0;
+  std::string gpu_set_;  // the kernel's at the time of open
+  unsigned scans_ = 0;
   bool has_events_ = false;
-  // Events may have been missed since the last reading: then the kernel's log
-  // is believed on everything.
+  // Events may have been missed since the last reading: then all XIDs of the kernel's log count.
   bool was_blind_ = true;
-  bool has_read_ = false;              // in the session that is open
+  bool has_read_ = false;              // in the open session
   std::vector<KernelXid> held_lines_;  // from before it
   std::chrono::milliseconds trouble_pause_{};
   std::chrono::steady_clock::time_point next_fresh_session_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The numbers of GPUs, over restarts and swaps.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// The GPUs of these slots, as a driver counts them.
+// The GPUs of these slots, with the driver's indexes.
 std::vector<GpuReading> counted(const std::vector<unsigned>& slots) {
   std::vector<GpuReading> gpus;
   for (const unsigned slot : slots) {
@@ -31,7 +32,7 @@ class ScannersNumbers : public ScannerOnAScript {
   std::vector<std::string> numbered() {
     std::vector<std::string> gpus;
     for (const Gpu& gpu : shown_.get().value->gpus) {
-      gpus.push_back(std::to_string(gpu.index) + "=" + gpu.uuid.text);
+      gpus.push_back(fmt::format("{}={}", gpu.index, gpu.uuid.text));
     }
     return gpus;
   }
@@ -50,7 +51,7 @@ TEST_F(ScannersNumbers, StayTheSameOverARestart) {
   EXPECT_THAT(numbered(), ElementsAre("0=GPU-0", "2=GPU-2", "3=GPU-3"));
 }
 
-// As after an update from a version that did not keep numbers.
+// For example after an update from a version that did not keep numbers.
 TEST_F(ScannersNumbers, AreTakenFromRememberedFaultsWhereThereIsNoFile) {
   source_.has(counted({0, 1, 2, 3}));
   {
@@ -85,7 +86,7 @@ TEST_F(ScannersNumbers, AreWarnedOfWhenAnotherGpuIsInTheSlot) {
   EXPECT_EQ(shown_.get().value->numbers.at(1).uuid, GpuUuid("GPU-new"));
 }
 
-TEST_F(ScannersNumbers, AreForgottenOnRequestAndBoundByTheNextLook) {
+TEST_F(ScannersNumbers, AreForgottenOnRequestAndBoundByTheNextScan) {
   source_.has(counted({0, 1, 2}));
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));

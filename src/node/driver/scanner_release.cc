@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Releases of the driver: asked for from any thread, carried out by the scanning thread,
-// and kept over a restart.
+// Releases of the driver: requested from any thread, done by the scanning thread, and kept over a
+// restart.
 #include <utility>
 
 #include "node/driver/release_file.h"
@@ -56,7 +56,7 @@ void Scanner::end_waits() {
   done_.notify_all();
 }
 
-void Scanner::carried_out() {
+void Scanner::note_done() {
   std::string still_open = state_.driver_released ? source_.still_open() : std::string();
   if (state_.inventory.still_open != still_open) {
     state_.inventory.still_open = still_open;
@@ -81,7 +81,7 @@ bool Scanner::recall_release() {
     if (!path_exists(release_file_)) return false;  // also where there is no state folder
     recalled = unknown_release(recalled.error());
   }
-  const Result<std::string> boot_id = host_.boot_id();
+  const Result<std::string> boot_id = kernel_.boot_id();
   if (is_over(*recalled, boot_id ? *boot_id : "")) {
     log_.info("the node was rebooted since the driver was released; the release has ended");
     end_release();
@@ -97,7 +97,7 @@ bool Scanner::recall_release() {
   return true;
 }
 
-// Somebody may be resetting a GPU: the driver stays closed until a person says otherwise.
+// A GPU may be in a reset: the driver stays closed until a person runs `resume`.
 ReleaseMemory Scanner::unknown_release(const Error& why) {
   const Result<std::string> aside = put_aside(release_file_);
   log_.error(
@@ -106,12 +106,12 @@ ReleaseMemory Scanner::unknown_release(const Error& why) {
       {{"file", aside ? *aside : release_file_}, {"reason", why.message}});
   const Surroundings around = surroundings();
   ReleaseMemory release{.boot_id = around.boot_id, .since = around.now, .all = true};
-  // Which GPUs there are is not known: nobody is to lose a daemon or a size over that.
+  // The GPUs are unknown; their MPS daemons and sizes must stay.
   release.inventory.gpus = state_.inventory.gpus;
   release.inventory.driver_trouble =
-      "it is not known whether it is released, so it stays closed; 'resume' opens it";
+      "unknown whether it is released, so it stays closed; run 'resume' to open it";
   if (const Status written = write_release(release_file_, release); !written) {
-    log_.error("the release cannot be written", {{"reason", written.error().message}});
+    log_.error("cannot write the release", {{"reason", written.error().message}});
   }
   return release;
 }
@@ -126,7 +126,7 @@ void Scanner::keep_release(const std::vector<GpuUuid>& gpus) {
   state_.inventory.released_at = release_->since;
   const Status written = write_release(release_file_, *release_);
   if (!written) {
-    log_.error("the release cannot be kept; a restart of the agent would open the driver",
+    log_.error("cannot save the release; a restart of the agent would open the driver",
                {{"reason", written.error().message}});
   }
   const std::lock_guard lock(mutex_);
@@ -137,7 +137,7 @@ void Scanner::end_release() {
   release_.reset();
   const Status removed = remove_release(release_file_);
   if (!removed) {
-    log_.error("the release cannot be removed; the next agent would keep the driver closed",
+    log_.error("cannot remove the release; the next agent would keep the driver closed",
                {{"reason", removed.error().message}});
   }
 }

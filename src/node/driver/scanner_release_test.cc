@@ -20,7 +20,7 @@ using testing::SizeIs;
 
 class ReleasedScanner : public ScannerOnAScript {
  protected:
-  // Three GPUs, of which GPU 1 is released; the agent has ended.
+  // Three GPUs; GPU 1 is released; the agent has ended.
   void release_one() {
     source_.has_gpus(3);
     const auto scanner = a_scanner();
@@ -71,7 +71,7 @@ TEST_F(ReleasedScanner, OpensTheDriverAfterAReboot) {
   EXPECT_FALSE(std::filesystem::exists(dir_.path("released.json")));
 }
 
-// A GPU may be in the middle of a reset: opening the driver would attach to it.
+// A GPU may be in a reset: opening the driver would attach to it.
 TEST_F(ReleasedScanner, KeepsTheDriverClosedWhereItCannotReadWhetherItIsReleased) {
   for (const char* text : {"garbage", R"({"version": 99})"}) {
     std::filesystem::remove(dir_.path("released.json.unreadable"));

@@ -31,7 +31,7 @@ TEST_F(ScannerOnAScript, SaysWhyTheDriverCannotBeRead) {
   EXPECT_EQ(begun.error().message, "Driver Not Loaded");
 }
 
-TEST_F(ScannerOnAScript, KeepsTheLastListWhenTheDriverGoesAndTakesItUpWhenItComes) {
+TEST_F(ScannerOnAScript, KeepsTheLastListWhenTheDriverGoesAndReadsItAgainWhenItComes) {
   source_.has_gpus(2);
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));
@@ -131,7 +131,7 @@ TEST_F(ScannerOnAScript, GivesXidsOfANewCardToTheNewCard) {
   ASSERT_TRUE(scanner->begin(options_));
   source_.is_in_trouble("Driver Not Loaded");
   EXPECT_FALSE(scanner->scan_once());
-  // The card is swapped, and the new one fails before the agent has seen it.
+  // The new card fails before the agent has seen it.
   Gpu card = a_gpu(1);
   card.uuid = GpuUuid("GPU-new");
   source_.has({{.index = 0, .gpu = a_gpu(0)}, {.index = 1, .gpu = card}});
@@ -146,7 +146,7 @@ TEST_F(ScannerOnAScript, LeavesXidsOfTheOldCardToTheOldCard) {
   source_.has_gpus(2);
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));
-  // Seen when the driver goes away; and one that the log says whose it is.
+  // One seen when the driver goes away, and one with the uuid in the log.
   std::ofstream log(dir_.path("dev/kmsg"), std::ios::app);
   log << "4,1,1,-;NVRM: Xid (PCI:0000:11:00): 79, GPU has fallen off the bus.\n" << std::flush;
   source_.is_in_trouble("Driver Not Loaded");
@@ -169,7 +169,7 @@ TEST_F(ScannerOnAScript, GoesOnWhereItsMemoryIsUnreadable) {
   source_.has_gpus(1);
   EXPECT_TRUE(a_scanner()->begin(options_));
   EXPECT_THAT(unhealthy(*shown_.get().value), IsEmpty());
-  EXPECT_THAT(lines_, testing::Contains(HasSubstr("earlier faults cannot be understood")));
+  EXPECT_THAT(lines_, testing::Contains(HasSubstr("cannot parse the faults of earlier runs")));
 }
 
 TEST_F(ScannerOnAScript, GoesOnWhereItsMemoryCannotBeWritten) {
@@ -180,7 +180,7 @@ TEST_F(ScannerOnAScript, GoesOnWhereItsMemoryCannotBeWritten) {
   source_.has({{.index = 0, .failure = GpuFailure{FailureKind::kLost, "lost"}}});
   ASSERT_TRUE(scanner.scan_once());
   EXPECT_THAT(unhealthy(*shown_.get().value), ElementsAre("GPU-0"));
-  EXPECT_THAT(lines_, testing::Contains(HasSubstr("faults cannot be written down")));
+  EXPECT_THAT(lines_, testing::Contains(HasSubstr("cannot write the open faults")));
 }
 
 TEST_F(ScannerOnAScript, OpensAFreshSessionForALostGpu) {
@@ -196,7 +196,7 @@ TEST_F(ScannerOnAScript, OpensAFreshSessionForALostGpu) {
   EXPECT_GT(source_.opens(), 1U);
 }
 
-TEST_F(ScannerOnAScript, OpensTheDriverAnewWhenTheKernelHasOtherGpus) {
+TEST_F(ScannerOnAScript, ReopensTheDriverWhenTheKernelHasOtherGpus) {
   source_.has_gpus(1);
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));
@@ -209,7 +209,7 @@ TEST_F(ScannerOnAScript, OpensTheDriverAnewWhenTheKernelHasOtherGpus) {
   EXPECT_EQ(source_.opens(), 2U);
 }
 
-TEST_F(ScannerOnAScript, LetsGoOfTheDriverOnRequestAndTakesItUpAgain) {
+TEST_F(ScannerOnAScript, ClosesTheDriverOnReleaseAndReopensItOnResume) {
   source_.has_gpus(2);
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));
@@ -222,7 +222,7 @@ TEST_F(ScannerOnAScript, LetsGoOfTheDriverOnRequestAndTakesItUpAgain) {
   EXPECT_TRUE(source_.is_open());
 }
 
-TEST_F(ScannerOnAScript, LetsGoOfOneGpuAndHearsOfTheOthersFromTheKernel) {
+TEST_F(ScannerOnAScript, ReleasesOneGpuAndReadsXidsOfTheOthersFromTheKernel) {
   source_.has_gpus(3);
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));
@@ -239,7 +239,7 @@ TEST_F(ScannerOnAScript, LetsGoOfOneGpuAndHearsOfTheOthersFromTheKernel) {
   until_unhealthy({"GPU-2"});
 }
 
-TEST_F(ScannerOnAScript, CallsNobodyHealthyWhomNobodyWatches) {
+TEST_F(ScannerOnAScript, CallsNoUnwatchedGpuHealthy) {
   source_.has_gpus(3);
   std::filesystem::remove(dir_.path("dev/kmsg"));
   const auto scanner = a_scanner();
@@ -272,7 +272,7 @@ TEST_F(ScannerOnAScript, SaysWhatKeepsTheDriverOpen) {
   const auto scanner = a_scanner();
   ASSERT_TRUE(scanner->begin(options_));
   const std::uint64_t request = scanner->release({});
-  // Nobody has taken it yet.
+  // The scanner has not seen the request yet.
   EXPECT_THAT(scanner->wait_for(request, std::chrono::milliseconds(0)),
               HasSubstr("has not returned"));
   std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });

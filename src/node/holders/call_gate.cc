@@ -7,8 +7,8 @@ namespace tranche::node {
 
 using std::chrono::milliseconds;
 
-milliseconds least_quiet(milliseconds quiet, milliseconds put_off, milliseconds patience) {
-  for (auto left = put_off; left >= patience && quiet > milliseconds(0); left -= patience) {
+milliseconds least_quiet(milliseconds quiet, milliseconds delay, milliseconds patience) {
+  for (auto left = delay; left >= patience && quiet > milliseconds(0); left -= patience) {
     quiet /= 2;
   }
   return quiet;

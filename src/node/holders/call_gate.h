@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells when the kubelet's pod-resources service may be asked for its List: while
-// none of our calls is open, and none ended a moment ago.
+// Says when the agent may call List of the kubelet's pod-resources service: while no call of the
+// kubelet is open, and some time after the last one.
 //
-// The reason is a race in the kubelet (kubernetes PR 137534, open): List first
-// frees the devices of pods that are not active, by counting anew what the pods
-// have. A pod that is being admitted has nothing yet, only a reservation, and
-// loses it; the next pod can be given the same ids. A reservation lasts from
-// before GetPreferredAllocation until after Allocate, and from one container and
-// resource to the next, so the moment after a call counts, too.
+// The reason is a race in the kubelet (kubernetes PR 137534, open): List first frees the devices of
+// pods that are not active, by counting again what the pods have. A pod that is being admitted has
+// only a reservation and loses it; the next pod can get the same ids. A reservation lasts from
+// before GetPreferredAllocation until after Allocate, and from one container and resource to the
+// next, so the time right after a call counts, too.
 //
-// On a node that is never quiet, such as one that is sent pods which it refuses over
-// and over, a List that is put off is content with less and less quiet: a ledger
-// that is never read again would withhold what has long been given back.
+// Some nodes are never quiet, for example where refused pods are recreated in a loop. There, a
+// delayed List accepts less and less quiet time, because a ledger that is never read again would
+// withhold shares that were freed long ago.
 //
-// Nobody waits here: a call of the kubelet's is never kept for a List, which
-// leaves a List that has just begun when a call comes. That is a few milliseconds
-// every few seconds, and no plugin can close it.
+// Calls of the kubelet never wait for a List, so a call may still arrive during one. That window is
+// a few milliseconds every few seconds, and no plugin can close it.
 //
 // Thread-safe.
 #pragma once
@@ -27,17 +25,16 @@
 
 namespace tranche::node {
 
-// How long it must have been quiet for a List that has been put off for so long: it
-// is halved each time that `patience` is over.
+// Required quiet time before a List; halved after each `patience` of delay.
 std::chrono::milliseconds least_quiet(std::chrono::milliseconds quiet,
-                                      std::chrono::milliseconds put_off,
+                                      std::chrono::milliseconds delay,
                                       std::chrono::milliseconds patience);
 
 class CallGate {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Exists as long as a call is being answered. The gate must outlive it.
+  // Lives while a call is being answered. The gate must outlive it.
   class Call {
    public:
     explicit Call(CallGate& gate) : gate_(gate) { gate_.begin(); }
@@ -49,8 +46,7 @@ class CallGate {
     CallGate& gate_;
   };
 
-  // How long until a List may begin, if no call comes: zero where it may now.
-  // Empty while a call is open.
+  // Time until a List may begin if no call arrives. Empty: a call is open.
   std::optional<std::chrono::milliseconds> time_until_quiet(std::chrono::milliseconds quiet) const;
 
  private:

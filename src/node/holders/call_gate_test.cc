@@ -46,7 +46,7 @@ TEST(LeastQuiet, IsAllOfItAtFirst) {
   EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(4'999), seconds(5)), milliseconds(500));
 }
 
-TEST(LeastQuiet, IsLessTheLongerAListIsPutOff) {
+TEST(LeastQuiet, IsLessTheLongerAListIsDelayed) {
   EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(5'000), seconds(5)), milliseconds(250));
   EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(10'000), seconds(5)), milliseconds(125));
   EXPECT_EQ(least_quiet(milliseconds(500), milliseconds(60'000), seconds(5)), milliseconds(0));

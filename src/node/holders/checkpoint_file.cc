@@ -6,7 +6,7 @@
 namespace tranche::node {
 namespace {
 
-// 65,536 ids, once free and once held, with the answers they were given for.
+// Room for 65,536 ids, each free and held, with their Allocate responses.
 constexpr std::size_t kLargestFile = 64U << 20U;
 
 }  // namespace

@@ -152,7 +152,7 @@ TEST(CheckpointMounts, AreFoundBelowAFolderWithASlashBehindIt) {
               ElementsAre("/s/1/gpu.env"));
 }
 
-TEST(CheckpointMounts, AreNoneWhereNobodyHasAny) {
+TEST(CheckpointMounts, AreNoneWhereNoContainerHasAny) {
   for (const std::string& text : {with_entries("null"), with_entries("[]"), with_mounts({})}) {
     const auto mounts = parse_checkpoint_mounts(text, "/s");
     ASSERT_TRUE(mounts) << mounts.error().message;
@@ -168,7 +168,7 @@ TEST(CheckpointMounts, OfKubeletsAreRead) {
   }
 }
 
-// Files would be removed that a container has.
+// Otherwise the agent would remove files that a container uses.
 TEST(CheckpointMounts, AreUnknownWhereAnAnswerIsNotUnderstood) {
   const std::string other =
       R"([{"PodUID":"u","ContainerName":"c","ResourceName":"a","DeviceIDs":[],"AllocResp":")";

@@ -41,7 +41,7 @@ void LedgerBook::offer(const OfferedSizes& offered) {
   const std::lock_guard lock(mutex_);
   records_ = with_offer(std::move(records_), offered, std::chrono::steady_clock::now());
   renew();
-  // What cannot be kept is logged by who keeps it, and costs no more than that here.
+  // The hook logs a failure to write; offering goes on.
   static_cast<void>(keep(records_));
 }
 
@@ -54,9 +54,9 @@ Status LedgerBook::keep(const Records& records) {
   return Done{};
 }
 
-// mutex_ is held. The file has the size of the share's last holder, and a restart would
-// take it for the new one's. A share that is not in the file has what is offered.
-bool LedgerBook::contradicts_what_is_kept(const FreshGrant& grant) const {
+// mutex_ is held. The file has the size of the share's last holder, and after a restart it would
+// count for the new one. A share that is not in the file has the offered size.
+bool LedgerBook::differs_from_file(const FreshGrant& grant) const {
   const auto kept = kept_.granted.find(grant.resource);
   if (kept == kept_.granted.end()) return false;
   return std::ranges::any_of(grant.shares, [&](const std::string& share) {
@@ -83,11 +83,11 @@ Status LedgerBook::grant(const Grant& grant, const std::function<Status(const Le
   {
     std::unique_lock lock(mutex_);
     if (!ledger_ && !hooks_.has_sources()) return check({});
-    // An agent and a kubelet that start together: the first answer is a moment away.
+    // When agent and kubelet start together, the first reading comes within a moment.
     known_.wait_for(lock, kSourcePatience, [this] { return ledger_ != nullptr; });
     if (!ledger_) {
       return Error{ErrorCode::kUnavailable,
-                   "it is not known yet what other containers hold: neither the kubelet's "
+                   "unknown which devices other containers hold: neither the kubelet's "
                    "pod-resources service nor its checkpoint has answered"};
     }
     if (Status checked = check(*ledger_); !checked) return checked;
@@ -96,10 +96,10 @@ Status LedgerBook::grant(const Grant& grant, const std::function<Status(const Le
                      .at = std::chrono::steady_clock::now(),
                      .sizes = grant.sizes};
     std::ranges::sort(fresh.shares);
-    if (contradicts_what_is_kept(fresh)) {
+    if (differs_from_file(fresh)) {
       Records next = with_grant(records_, std::move(fresh));
       if (Status kept = keep(next); !kept) {
-        return kept.error().in("the size of the grant cannot be kept over a restart");
+        return kept.error().in("saving the size of the grant");
       }
       records_ = std::move(next);
     } else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one ledger of the node, shared by the calls about all resources: what
-// the kubelet's sources say and what was granted since. To ask and to write
-// down is one step, so that two calls cannot both get the last of a GPU.
+// The one ledger of the node, used by the calls of all resources: the kubelet's records and the
+// grants since. Checking and recording a grant are one step, so that two calls cannot both get the
+// last share of a GPU.
 //
 // Thread-safe.
 #pragma once
@@ -28,30 +28,29 @@ class LedgerBook {
   static constexpr std::chrono::seconds kSourcePatience{1};
 
   struct Hooks {
-    // What is held has changed. Called from any thread.
+    // The ledger changed. Called from any thread.
     std::function<void()> changed;
-    // Whether the kubelet has a source that will say what is held, though it may not
-    // have answered yet.
+    // Whether the kubelet has an allocation source, even if it has not answered yet.
     std::function<bool()> has_sources;
-    // Writes the sizes to a file that outlives us. Called with the book locked, so that an
-    // older value never replaces a newer one.
+    // Saves the sizes in a file. Called with the book locked, so that an older value never replaces
+    // a newer one.
     std::function<Status(const LedgerSizes&)> keep;
   };
-  // `recalled`: what an agent before us kept.
+  // `recalled`: the sizes that the previous agent saved.
   LedgerBook(Hooks hooks, LedgerSizes recalled);
 
-  // Until get() is not null, or the patience is over.
+  // Waits until get() is not null, at most `patience`.
   void wait_until_known(std::chrono::milliseconds patience) const;
 
-  // What is held. Null while no source has ever answered: unknown is not empty.
+  // Null while no source has ever answered: unknown is not empty.
   std::shared_ptr<const Ledger> get() const;
 
-  // What only the checkpoint has; see records.h.
+  // Holdings that only the checkpoint has; see records.h.
   std::vector<Holding> to_confirm() const;
 
   void learn(const LedgerReading& reading);
 
-  // What is offered from now on, with the sizes of all shares kept before it is.
+  // Records and saves the sizes of the shares; call before offering them.
   void offer(const OfferedSizes& offered);
   LedgerSizes sizes() const;
 
@@ -61,15 +60,14 @@ class LedgerBook {
     std::vector<std::string_view> shares;
     OfferedSizes::mapped_type sizes;  // of one share, by device
   };
-  // Writes the grant down, if `check` has nothing against it. A source that has yet to say
-  // what is held is waited for, and after kSourcePatience that is an error; where there is
-  // none, nobody would ever say that the grant has ended, so it is checked and not written
-  // down.
+  // Records the grant if `check` succeeds. Waits up to kSourcePatience for the first answer of a
+  // source; without one, returns an error. Where there is no source, only checks: nothing would
+  // ever report the end of the grant.
   Status grant(const Grant& grant, const std::function<Status(const Ledger&)>& check);
 
  private:
   void renew();
-  bool contradicts_what_is_kept(const FreshGrant& grant) const;
+  bool differs_from_file(const FreshGrant& grant) const;
   Status keep(const Records& records);
 
   const Hooks hooks_;

@@ -18,7 +18,7 @@ constexpr const char* kGpu = "nvidia.com/gpu";
 
 Status allows(const Ledger&) { return Done{}; }
 
-// A whole device that nobody holds.
+// A whole device that is free.
 Status is_free(const Ledger& ledger) {
   if (ledger.holdings.empty()) return Done{};
   return Error{ErrorCode::kUnavailable, "held"};
@@ -56,12 +56,12 @@ class Book : public testing::Test {
 TEST_F(Book, GrantsNothingBeforeASourceHasAnswered) {
   const Status granted = grant();
   ASSERT_FALSE(granted);
-  EXPECT_THAT(granted.error().message, HasSubstr("not known yet"));
+  EXPECT_THAT(granted.error().message, HasSubstr("unknown which devices other containers hold"));
   know_that_nothing_is_held();
   EXPECT_TRUE(grant());
 }
 
-// Nobody would ever say that the grant has ended.
+// Nothing would ever report the end of the grant.
 TEST_F(Book, GrantsAndKeepsNoRecordWhereThereIsNoSource) {
   has_sources_ = false;
   EXPECT_TRUE(grant());
@@ -96,7 +96,7 @@ TEST_F(Book, KeepsTheSizesThatAnEarlierAgentGranted) {
   EXPECT_EQ(kept_.offered, (OfferedSizes{{"m", {{"GPU-0", 10}}}}));
 }
 
-// A share changes hands, with another size, before the file is written again.
+// A share gets another holder and size before the file is written again.
 TEST_F(Book, KeepsASizeBeforeItAnswersWhereTheFileHasTheLastHoldersOne) {
   LedgerBook book =
       a_book({.granted = {{"m", {{"GPU-0::3", 1}}}}, .offered = {}, .offered_before = {}});

@@ -17,10 +17,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// While a call of the kubelet's is open: it takes a millisecond or so.
+// Pause while a call of the kubelet is open; a call takes about a millisecond.
 constexpr milliseconds kCallPause{50};
-// A checkpoint that looks unchanged is read all the same now and then: grants
-// expire by it.
+// An unchanged checkpoint is also read at this interval, because grants expire by it.
 constexpr std::chrono::seconds kReadAnyway{30};
 
 std::string name_in_folder(const std::string& path) {
@@ -64,7 +63,7 @@ void LedgerKeeper::run(const std::stop_token& stop) {
   const std::string folder = parent_of(options_.checkpoint);
   while (!stop.stop_requested()) {
     if (!folder_) {
-      // A folder that is missing is looked for with every round.
+      // Retried in every round while the folder is missing.
       if (Result<DirectoryWatch> opened = DirectoryWatch::open(folder); opened) {
         folder_ = *std::move(opened);
       }
@@ -86,30 +85,30 @@ LedgerKeeper::Milliseconds LedgerKeeper::look(const std::stop_token& stop) {
     const std::lock_guard lock(mutex_);
     is_soon = std::exchange(is_soon_, false);
   }
-  // One that is put off stays as old as it is.
+  // A List that is already overdue keeps its due time.
   if (is_soon) next_list_ = std::min(next_list_, Clock::now());
 
   const auto until_due = [this] {
     const auto left = std::chrono::ceil<milliseconds>(next_list_ - Clock::now());
     return std::clamp(left, milliseconds(0), options_.period);
   };
-  // First, and by itself: after a List this write would no longer be the newer of
-  // the two, and would confirm nothing.
+  // The checkpoint first, on its own: after a List this write would no longer be the newer of the
+  // two and would confirm nothing.
   if (is_written || is_soon) read(false, stop);
   if (until_due() > milliseconds(0)) return until_due();
-  const auto put_off = std::chrono::floor<milliseconds>(Clock::now() - next_list_);
+  const auto delay = std::chrono::floor<milliseconds>(Clock::now() - next_list_);
   const std::optional<milliseconds> quiet =
-      gate_.time_until_quiet(least_quiet(options_.quiet, put_off, options_.quiet_patience));
+      gate_.time_until_quiet(least_quiet(options_.quiet, delay, options_.quiet_patience));
   if (!quiet) return kCallPause;
-  // By the end of its patience it may be content with less.
+  // After quiet_patience less quiet time is required.
   if (*quiet > milliseconds(0)) return std::min(*quiet, options_.quiet_patience);
   read(true, stop);
   next_list_ = Clock::now() + options_.period;
   return options_.period;
 }
 
-// Whether the kubelet wrote it since the last look, by what the folder says. A
-// watch that was lost, or lost something, counts as a write.
+// Whether the kubelet wrote the checkpoint since the last call, by the folder's events. A lost
+// watch or event counts as a write.
 bool LedgerKeeper::has_checkpoint_changed() {
   if (!folder_) return false;
   const std::string name = name_in_folder(options_.checkpoint);
@@ -145,9 +144,8 @@ void LedgerKeeper::read(bool lists, const std::stop_token& stop) {
 std::optional<std::vector<Holding>> LedgerKeeper::list(const std::stop_token& stop) {
   const std::string& socket = options_.pod_resources_socket;
   Result<std::vector<Holding>> holdings =
-      path_exists(socket) ? hooks_.list(stop)
-                          : Error{ErrorCode::kNotFound, "there is no socket " + socket};
-  if (stop.stop_requested()) return std::nullopt;  // an error then says nothing
+      path_exists(socket) ? hooks_.list(stop) : Error{ErrorCode::kNotFound, "no socket " + socket};
+  if (stop.stop_requested()) return std::nullopt;  // then an error means nothing
   note(&LedgerSourcesStatus::pod_resources, "pod-resources",
        holdings ? std::nullopt : std::optional(holdings.error()));
   if (!holdings) return std::nullopt;
@@ -155,7 +153,7 @@ std::optional<std::vector<Holding>> LedgerKeeper::list(const std::stop_token& st
 }
 
 std::optional<std::vector<Holding>> LedgerKeeper::checkpoint() {
-  // Looked at first: a write in between is a change that the folder tells of.
+  // Before reading: a write in between is an event of the folder's watch.
   const std::optional<FileIdentity> identity = file_identity(options_.checkpoint);
   const Clock::time_point now = Clock::now();
   if (identity && identity == checkpoint_read_ && now < checkpoint_read_at_ + kReadAnyway) {
@@ -172,8 +170,7 @@ std::optional<std::vector<Holding>> LedgerKeeper::checkpoint() {
 
 std::optional<LedgerKeeper::Milliseconds> LedgerKeeper::nudge_if_wanted() {
   if (!has_listed_) return std::nullopt;
-  // Written since: what it says is being read, or is to be compared with a List
-  // that is yet to come.
+  // Written since the last List: it is being read, or waits for the next List to compare with.
   if (file_identity(options_.checkpoint) != checkpoint_at_list_) return std::nullopt;
   if (!hooks_.wants_confirmation()) return std::nullopt;
   const Clock::time_point now = Clock::now();
@@ -190,7 +187,7 @@ void LedgerKeeper::note(SourceStatus LedgerSourcesStatus::* source, const std::s
   {
     const std::lock_guard lock(mutex_);
     before = status_.*source;
-    status_.*source = asked(before, error, std::chrono::system_clock::now());
+    status_.*source = after_read(before, error, std::chrono::system_clock::now());
     after = status_.*source;
   }
   if (after.error == before.error) {
@@ -201,15 +198,14 @@ void LedgerKeeper::note(SourceStatus LedgerSourcesStatus::* source, const std::s
     log_.info("allocation source recovered", {{"source", name}});
   } else if (error->code == ErrorCode::kNotFound && !before.has_answered &&
              source == &LedgerSourcesStatus::pod_resources) {
-    // Every kubelet serves it: a folder without the socket is a wrong mount, or the kubelet is
-    // away.
+    // Every kubelet serves it: the folder is mounted wrongly, or the kubelet is down.
     log_.warning(
-        "allocation source is not there; which pods hold what is not known. Is the kubelet's "
+        "allocation source missing; unknown which pods hold which devices. Is the kubelet's "
         "pod-resources folder mounted here?",
         {{"source", name}, {"reason", after.error}});
   } else if (error->code == ErrorCode::kNotFound) {
-    log_.info(before.has_answered ? "allocation source is gone; keeping its last answer"
-                                  : "allocation source is not there yet",
+    log_.info(before.has_answered ? "allocation source vanished; keeping its last answer"
+                                  : "allocation source does not exist yet",
               {{"source", name}, {"reason", after.error}});
   } else {
     log_.warning("allocation source does not answer; keeping its last answer",

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the kubelet's two sources of who holds what, and hands the readings on:
-// the checkpoint as soon as it is written, pod-resources every few seconds and
-// soon after a grant, but never while one of our calls is open (call_gate.h). It
-// decides nothing about what they mean: that is ledger/records.h.
+// Reads the kubelet's two allocation sources and publishes the readings: the checkpoint as soon as
+// it is written, pod-resources every few seconds and soon after a grant, but never while a call of
+// the kubelet is open (call_gate.h). ledger/records.h interprets the readings.
 //
-// It also makes the kubelet write its checkpoint where somebody wants to know
-// whether what only the checkpoint has is still true. Seen on kubelets 1.33 and
-// 1.36: an ended pod stays in the file until the kubelet writes it again after a
-// List; so a nudge (any list of devices) is worth something only while the file
-// is older than the last List, and the write after it is the answer.
+// It also makes the kubelet write its checkpoint when holdings that only the checkpoint has need
+// confirmation. Seen on kubelets 1.33 and 1.36: an ended pod stays in the file until the kubelet
+// writes it again after a List. So a nudge (any device list) helps only while the file is older
+// than the last List, and the write after it is the answer.
 //
-// What is held of other plugins' resources is read too: it may be of a GPU of ours.
-// Nothing is read while the folder of pod-resources has never been there: by the
-// checkpoint alone, what pods that have ended held would count for ever.
+// Holdings of other plugins' resources are read too: they may be of one of our GPUs. Nothing is
+// read while the folder of pod-resources has never existed: with the checkpoint alone, ended pods
+// would hold their devices for ever.
 //
 // Thread-safe. The hooks are called from the keeper's own thread, one at a time,
 // and must not call back into it, except for look_soon().
@@ -42,12 +40,12 @@ namespace tranche::node {
 class LedgerKeeper {
  public:
   struct Hooks {
-    // What containers hold, by the kubelet's pod-resources service.
+    // Calls List of the kubelet's pod-resources service.
     std::function<Result<std::vector<Holding>>(const std::stop_token&)> list;
     std::function<void(LedgerReading)> publish;
-    // Whether it should be found out if what only the checkpoint has is held.
+    // Whether to confirm holdings that only the checkpoint has.
     std::function<bool()> wants_confirmation;
-    // Sends the kubelet a list of devices, so that it writes its checkpoint.
+    // Sends the kubelet a device list, so that it writes its checkpoint.
     std::function<void()> nudge;
   };
 
@@ -58,7 +56,7 @@ class LedgerKeeper {
 
   void start();
 
-  // There is something to see, such as a grant: List as soon as that may be.
+  // Calls List as soon as possible, for example after a grant.
   void look_soon();
 
   LedgerSourcesStatus status() const;
@@ -68,14 +66,13 @@ class LedgerKeeper {
   using Milliseconds = std::chrono::milliseconds;
 
   void run(const std::stop_token& stop);
-  // Reads what is due, and says how long nothing will be.
+  // Reads what is due; returns the time until the next reading.
   Milliseconds look(const std::stop_token& stop);
   void read(bool lists, const std::stop_token& stop);
   std::optional<std::vector<Holding>> list(const std::stop_token& stop);
   std::optional<std::vector<Holding>> checkpoint();
   bool has_checkpoint_changed();
-  // Says when it wants to be called again, where a nudge is wanted and it is too
-  // early for one.
+  // Returns when to call it again if it is too early for a wanted nudge.
   std::optional<Milliseconds> nudge_if_wanted();
   void note(SourceStatus LedgerSourcesStatus::* source, const std::string& name,
             const std::optional<Error>& error);
@@ -86,12 +83,12 @@ class LedgerKeeper {
   Log& log_;
   WakeFd wake_;
 
-  // Of the keeper's thread.
+  // Used by the keeper's thread only.
   std::optional<DirectoryWatch> folder_;
   Clock::time_point next_list_ = Clock::now();
   Clock::time_point next_nudge_;
   Clock::time_point checkpoint_read_at_;
-  std::optional<FileIdentity> checkpoint_read_;  // when it was last read without an error
+  std::optional<FileIdentity> checkpoint_read_;  // at the last successful read
   std::optional<FileIdentity> checkpoint_at_list_;
   bool has_listed_ = false;
   bool was_mounted_ = false;

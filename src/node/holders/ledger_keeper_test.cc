@@ -50,15 +50,15 @@ TEST(LedgerSources, TellSinceWhenASourceDoesNotAnswer) {
     return std::chrono::system_clock::time_point(std::chrono::seconds(second));
   };
   const Error error{ErrorCode::kUnavailable, "gone"};
-  SourceStatus status = asked({.is_mounted = true}, error, at(1));
+  SourceStatus status = after_read({.is_mounted = true}, error, at(1));
   EXPECT_EQ(status, (SourceStatus{true, false, false, at(1), "gone"}));
-  status = asked(status, error, at(2));
+  status = after_read(status, error, at(2));
   EXPECT_EQ(status.since, at(1));
-  status = asked(status, std::nullopt, at(3));
+  status = after_read(status, std::nullopt, at(3));
   EXPECT_EQ(status, (SourceStatus{true, true, true, at(3), ""}));
-  status = asked(status, std::nullopt, at(4));
+  status = after_read(status, std::nullopt, at(4));
   EXPECT_EQ(status.since, at(3));
-  status = asked(status, error, at(5));
+  status = after_read(status, error, at(5));
   EXPECT_EQ(status, (SourceStatus{true, false, true, at(5), "gone"}));
 }
 
@@ -72,7 +72,7 @@ class Keeper : public testing::Test {
                             .checkpoint = dir_.path("plugins/checkpoint"),
                             .period = period_},
         LedgerKeeper::Hooks{.list = [](const std::stop_token&) -> Result<std::vector<Holding>> {
-                              return Error{ErrorCode::kUnavailable, "nobody answers"};
+                              return Error{ErrorCode::kUnavailable, "no answer"};
                             },
                             .publish =
                                 [this](const LedgerReading& reading) {
@@ -143,7 +143,7 @@ TEST_F(Keeper, ReadsACheckpointThatComesAndEveryOneAfterIt) {
   EXPECT_TRUE(await_held("z"));
 }
 
-TEST_F(Keeper, ATornCheckpointChangesNothingAndIsToldOnce) {
+TEST_F(Keeper, ATornCheckpointChangesNothingAndIsLoggedOnce) {
   begin();
   write_file(checkpoint_with("x"));
   ASSERT_TRUE(await_held("x"));
@@ -167,7 +167,7 @@ TEST_F(Keeper, ACheckpointThatVanishesChangesNothing) {
   EXPECT_TRUE(await_held("x"));
 }
 
-// By the checkpoint alone, what pods that have ended held would count for ever.
+// With the checkpoint alone, ended pods would hold their devices for ever.
 TEST_F(Keeper, ReadsNothingBeforeTheFolderOfPodResourcesIsThere) {
   period_ = milliseconds(20);
   has_pods_folder_ = false;
@@ -180,7 +180,7 @@ TEST_F(Keeper, ReadsNothingBeforeTheFolderOfPodResourcesIsThere) {
   EXPECT_TRUE(await_held("y")) << "once it was there, the checkpoint goes on counting";
 }
 
-TEST_F(Keeper, AFolderThatIsMadeAnewIsWatchedAgain) {
+TEST_F(Keeper, ARecreatedFolderIsWatchedAgain) {
   period_ = milliseconds(20);
   begin();
   write_file(checkpoint_with("x"));
@@ -191,7 +191,7 @@ TEST_F(Keeper, AFolderThatIsMadeAnewIsWatchedAgain) {
   EXPECT_TRUE(await_held("y"));
 }
 
-TEST_F(Keeper, ASocketThatIsNotThereIsAStateAndToldOnce) {
+TEST_F(Keeper, AMissingSocketIsAStateAndLoggedOnce) {
   period_ = milliseconds(1);
   begin();
   write_file(checkpoint_with("x"));
@@ -201,7 +201,8 @@ TEST_F(Keeper, ASocketThatIsNotThereIsAStateAndToldOnce) {
   keeper_.reset();
   const std::string line = "pod-resources folder mounted here? source=pod-resources";
   const std::string log = said();
-  EXPECT_THAT(log, testing::ContainsRegex("(WARN|warning)[^\n]*which pods hold what"));
+  EXPECT_THAT(log,
+              testing::ContainsRegex("(WARN|warning)[^\n]*unknown which pods hold which devices"));
   ASSERT_THAT(log, HasSubstr(line));
   EXPECT_EQ(log.find(line), log.rfind(line)) << log;
   EXPECT_EQ(nudges_, 0) << "without pod-resources nothing can be confirmed";

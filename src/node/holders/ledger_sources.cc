@@ -19,8 +19,8 @@ bool has_source_to_ask(const LedgerSourceOptions& options) {
           (!options.checkpoint.empty() && path_exists(options.checkpoint)));
 }
 
-SourceStatus asked(SourceStatus status, const std::optional<Error>& error,
-                   std::chrono::system_clock::time_point now) {
+SourceStatus after_read(SourceStatus status, const std::optional<Error>& error,
+                        std::chrono::system_clock::time_point now) {
   const bool answers = !error;
   const bool is_first = !status.has_answered && status.error.empty();
   if (is_first || status.answers != answers) status.since = now;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the kubelet tells who holds what, whether it can be reached there, and
-// how it answers: for those who decide at start and for people.
+// The kubelet's two allocation sources: their paths, whether they can be reached, and their status.
 #pragma once
 
 #include <chrono>
@@ -15,21 +14,20 @@ namespace tranche::node {
 struct LedgerSourceOptions {
   std::string pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
   std::string checkpoint = "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint";
-  // From one List to the next.
+  // Between two Lists.
   std::chrono::milliseconds period{3000};
   // See call_gate.h.
   std::chrono::milliseconds quiet{500};
-  // A List that is put off for so long is content with half of that, and so on.
+  // After each such delay, a List requires half of the quiet time.
   std::chrono::milliseconds quiet_patience{5000};
-  // From one nudge to the next.
+  // Between two nudges.
   std::chrono::milliseconds nudge_pause{2000};
 
   bool operator==(const LedgerSourceOptions&) const = default;
 };
 
-// Whether the folders that the sources live in are there. The folders and not the
-// files: a kubelet that is down has no socket, and a new node has no checkpoint
-// before its first plugin.
+// Whether the folders of the sources exist. Not the files: a kubelet that is down has no socket,
+// and a new node has no checkpoint before its first plugin.
 struct MountedSources {
   bool pod_resources = false;
   bool checkpoint = false;
@@ -39,14 +37,14 @@ struct MountedSources {
 };
 MountedSources mounted_sources(const LedgerSourceOptions& options);
 
-// Whether the ledger can be kept and one of the files that it is read from is there. On
-// a node whose kubelet has never written a checkpoint nobody holds anything.
+// Whether the ledger can be kept and one of its files exists. If the kubelet has never written a
+// checkpoint, no container holds a device.
 bool has_source_to_ask(const LedgerSourceOptions& options);
 
-// One source, as it is now.
+// Status of one source.
 struct SourceStatus {
   bool is_mounted = false;
-  bool answers = false;                         // when it was last asked
+  bool answers = false;                         // at the last read
   bool has_answered = false;                    // ever
   std::chrono::system_clock::time_point since;  // when `answers` last changed
   std::string error;                            // while it does not answer
@@ -54,9 +52,9 @@ struct SourceStatus {
   bool operator==(const SourceStatus&) const = default;
 };
 
-// After it was asked, with this outcome. Pure.
-SourceStatus asked(SourceStatus status, const std::optional<Error>& error,
-                   std::chrono::system_clock::time_point now);
+// The status after a read with this outcome. Pure.
+SourceStatus after_read(SourceStatus status, const std::optional<Error>& error,
+                        std::chrono::system_clock::time_point now);
 
 struct LedgerSourcesStatus {
   SourceStatus pod_resources;

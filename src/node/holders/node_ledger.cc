@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/holders/node_ledger.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "base/path.h"
@@ -40,13 +42,16 @@ void NodeLedger::wait_until_known(std::chrono::milliseconds patience) const {
 
 std::string NodeLedger::problem() const {
   if (mounted_sources(options_).pod_resources) return {};
-  const std::string why = options_.pod_resources_socket.empty()
-                              ? "--pod-resources-socket is empty; name it"
-                              : "there is no folder " + parent_of(options_.pod_resources_socket) +
-                                    "; mount it (the chart does)";
-  return "a GPU that is offered under several names, or by its largest free block, needs the "
-         "kubelet's pod-resources service to know who holds what, and " +
-         why + ", or offer each GPU under one name with 'offer: sum'";
+  const std::string& socket = options_.pod_resources_socket;
+  const std::string why =
+      socket.empty()
+          ? "--pod-resources-socket is empty; name it"
+          : fmt::format("there is no folder {}; mount it (the chart does)", parent_of(socket));
+  return fmt::format(
+      "a GPU that is offered under several names, or by its largest free block, needs the "
+      "kubelet's pod-resources service to know who holds what, and {}, or offer each GPU under one "
+      "name with 'offer: sum'",
+      why);
 }
 
 std::string NodeLedger::unknown_reason() const {
@@ -54,11 +59,11 @@ std::string NodeLedger::unknown_reason() const {
   if (ledger() && service.answers) return {};
   if (options_.pod_resources_socket.empty()) return "--pod-resources-socket is empty";
   if (!mounted_sources(options_).pod_resources) {
-    return "there is no folder " + parent_of(options_.pod_resources_socket) + "; mount it";
+    return fmt::format("there is no folder {}; mount it", parent_of(options_.pod_resources_socket));
   }
-  return std::string("the kubelet's pod-resources service ") +
-         (service.has_answered ? "does not answer any more" : "has not answered yet") +
-         (service.error.empty() ? "" : ": " + service.error);
+  return fmt::format("the kubelet's pod-resources service {}{}",
+                     service.has_answered ? "no longer answers" : "has not answered yet",
+                     service.error.empty() ? "" : ": " + service.error);
 }
 
 }  // namespace tranche::node

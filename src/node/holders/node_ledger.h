@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The node's ledger: the book that the kubelet's calls ask and write to, and the keeper that
-// reads the kubelet's sources into it. Without gRPC, so that its locks run under
-// ThreadSanitizer.
+// The node's ledger: the book that the kubelet's calls use, and the keeper that reads the kubelet's
+// sources into it. Without gRPC, so that its locks run under ThreadSanitizer.
 //
 // Thread-safe.
 #pragma once
@@ -26,30 +25,29 @@ namespace tranche::node {
 
 class NodeLedger {
  public:
-  // Each is called from any thread.
+  // Called from any thread.
   struct Hooks {
-    std::function<void()> changed;  // containers hold something else than before
+    std::function<void()> changed;  // the ledger changed
     std::function<void()> nudge;    // make the kubelet write its checkpoint
-    // What containers hold, by the kubelet's pod-resources service.
+    // Calls List of the kubelet's pod-resources service.
     std::function<Result<std::vector<Holding>>(const std::stop_token&)> list;
   };
-  // `sizes` has those of the agents before us, and keeps ours.
+  // `sizes` has the sizes that earlier agents saved, and saves ours.
   NodeLedger(const KubeletOptions& options, SizeMemory& sizes, Hooks hooks, Log& log);
 
-  // Until something is known, or the patience is over; not at all where there is
-  // nobody to ask.
+  // Waits until the ledger is known, at most `patience`; not at all if there is no source.
   void wait_until_known(std::chrono::milliseconds patience) const;
 
-  // What is held. Null: it is not known.
+  // Null: unknown.
   std::shared_ptr<const Ledger> ledger() const { return book_.get(); }
-  // What is to be offered; before it is.
+  // Records the sizes; call before offering.
   void offer(const OfferedSizes& offered) { book_.offer(offered); }
-  // Why no ledger can be kept here; empty: it can. Of the two sources, only
-  // pod-resources makes the kubelet see that a pod has ended.
+  // Why no ledger can be kept here; empty: it can. Of the two sources, only pod-resources makes the
+  // kubelet notice that a pod has ended.
   std::string problem() const;
-  // Why ledger() is null or lacks the names of pods; empty where it has them.
+  // Why ledger() is null or has no pod names; empty: it has them.
   std::string unknown_reason() const;
-  // Has the kubelet asked as soon as that may be.
+  // Calls List as soon as possible.
   void look_soon() { keeper_.look_soon(); }
 
   LedgerBook& book() { return book_; }

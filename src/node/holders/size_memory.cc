@@ -20,7 +20,7 @@ constexpr int kVersion = 1;
 // Sums of sizes must not wrap.
 constexpr std::uint64_t kTooMuch = 1ULL << 50;
 
-// Bytes by resource and id, of a share or of a device.
+// Bytes by resource and id of a share or device.
 GrantedSizes sizes_in(const Json& json, const char* key) {
   GrantedSizes sizes;
   for (const auto& [resource, of_resource] : json.at(key).items()) {
@@ -38,10 +38,8 @@ LedgerSizes read(const std::string& path, const Log& log) {
   if (!text && text.error().code == ErrorCode::kNotFound) return {};
   const Result<LedgerSizes> sizes = text ? parse_sizes(*text) : text.error();
   if (sizes) return *sizes;
-  log.error(
-      "cannot read the sizes of shares that pods hold; they count with the sizes that are "
-      "configured now",
-      {{"file", path}, {"reason", sizes.error().message}});
+  log.error("cannot read the sizes of shares that pods hold; using the configured sizes",
+            {{"file", path}, {"reason", sizes.error().message}});
   return {};
 }
 
@@ -52,7 +50,7 @@ std::string to_text(const LedgerSizes& sizes) {
                   {"granted", sizes.granted},
                   {"offered", sizes.offered},
                   {"offeredBefore", sizes.offered_before}};
-  // An id is the kubelet's word and may hold any byte.
+  // An id comes from the kubelet and may hold any byte.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -60,7 +58,7 @@ Result<LedgerSizes> parse_sizes(std::string_view text) {
   try {
     const Json json = Json::parse(text);
     if (json_field<int>(json, "version") != kVersion) {
-      return Error{ErrorCode::kInvalidArgument, "it is of another version"};
+      return Error{ErrorCode::kInvalidArgument, "unsupported version"};
     }
     return LedgerSizes{sizes_in(json, "granted"), sizes_in(json, "offered"),
                        sizes_in(json, "offeredBefore")};
@@ -75,8 +73,8 @@ SizeMemory::SizeMemory(std::string path, const Log& log)
 Status SizeMemory::keep(const LedgerSizes& sizes) {
   Status written = write_atomically(path_, to_text(sizes), 0600);
   if (written) {
-    said_.forget("write");
-  } else if (said_.changed("write", written.error().message)) {
+    logged_.forget("write");
+  } else if (logged_.changed("write", written.error().message)) {
     log_.error("cannot write the sizes of shares that pods hold; a restart would forget them",
                {{"reason", written.error().message}});
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sizes that shares were granted with, in a file that outlives us: a container
-// keeps its size over a restart with another configuration. The kubelet remembers
-// only which ids a container has.
+// The sizes that shares were granted with, in a file: a container keeps its size over a restart
+// with another configuration. The kubelet records only the ids of a container.
 #pragma once
 
 #include <string>
@@ -19,7 +18,7 @@ Result<LedgerSizes> parse_sizes(std::string_view text);
 
 class SizeMemory {
  public:
-  // Reads what an earlier agent wrote. What cannot be read is logged and left out.
+  // Reads the file of an earlier agent. A file that cannot be read is logged and ignored.
   SizeMemory(std::string path, const Log& log);
 
   const LedgerSizes& recalled() const { return recalled_; }
@@ -31,7 +30,7 @@ class SizeMemory {
   const std::string path_;
   const Log& log_;
   const LedgerSizes recalled_;
-  OnChange said_;
+  OnChange logged_;
 };
 
 }  // namespace tranche::node

@@ -6,7 +6,7 @@
 namespace tranche::node {
 namespace {
 
-// About what a device takes beside its name; only memory depends on it.
+// Approximate bytes of a device without its id; only the reserved memory depends on it.
 constexpr std::size_t kBesideUuid = 48;
 
 std::size_t expected_size(const DeviceList& list) {
@@ -23,12 +23,11 @@ std::string encode(const DeviceList& list) {
   std::string bytes;
   bytes.reserve(expected_size(list));
   for (const ListedDevice& device : list) {
-    // Encoded lists of one device each are, put together, a list of all.
+    // Concatenated messages with one device each are one message with all devices.
     v1beta1::ListAndWatchResponse one;
     v1beta1::Device& added = *one.add_devices();
     added.set_health(device.healthy ? "Healthy" : "Unhealthy");
-    // An empty topology would hide the device from pod-resources: none, or one
-    // with a node in it.
+    // Never an empty topology: it would hide the device from pod-resources.
     if (device.numa_node) {
       added.mutable_topology()->add_nodes()->set_id(static_cast<std::int64_t>(*device.numa_node));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our values as the kubelet's messages.
+// Encodes our values as the kubelet's messages.
 #pragma once
 
 #include <string>
@@ -11,9 +11,8 @@
 
 namespace tranche::node {
 
-// A ListAndWatchResponse as it is on the wire. Ids in order: by device, then by
-// replica number. Bytes and not a message: with 50,000 devices the objects of
-// one take more memory than the rest of the agent.
+// A ListAndWatchResponse in wire format, ordered by device, then by replica. Bytes instead of a
+// message: with 50,000 devices its objects take more memory than the rest of the agent.
 std::string encode(const DeviceList& list);
 void encode(const ContainerGrant& grant, v1beta1::ContainerAllocateResponse& message);
 

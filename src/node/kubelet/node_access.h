@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the calls about all resources share: the node's ledger, the gate that
-// tells when the kubelet may be asked, the kubelet's answer to who still holds
-// what, and the files for containers that are themselves nodes.
+// Objects that the calls of all resources share.
 #pragma once
 
 #include "node/holders/call_gate.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/kubelet/plugin_service.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -14,17 +16,17 @@
 namespace tranche::node {
 namespace {
 
-// How long a stream may not notice that the kubelet has gone.
+// A stream notices within this time that the kubelet is gone.
 constexpr std::chrono::milliseconds kPatience{1000};
 
-// The same refusal is told again after this long; so many are told apart.
+// The same refusal is logged again after this time.
 constexpr std::chrono::minutes kRefusalAgain{10};
 constexpr std::size_t kMostRefusalsKnown = 64;
 
-// Its place among the methods of the proto file.
+// Index of the method in the proto file.
 constexpr int kListAndWatch = 1;
 
-// Hands the text over without a copy.
+// Passes the text on without a copy.
 grpc::ByteBuffer to_buffer(std::string text) {
   auto* kept = new std::string(std::move(text));
   const grpc::Slice slice(
@@ -65,15 +67,15 @@ class CallInProgress {
   std::atomic<int>& count_;
 };
 
-// A long list of ids, cut for the log.
-std::string told(const std::vector<std::string_view>& ids) {
+// A list of ids, shortened for the log.
+std::string shortened(const std::vector<std::string_view>& ids) {
   constexpr std::size_t kMost = 8;
   std::vector<std::string> shown;
   for (const std::string_view id : ids) {
     if (shown.size() < kMost) shown.emplace_back(id.substr(0, 100));
   }
   std::string text = join(shown, ",");
-  if (ids.size() > kMost) text += ",… (" + std::to_string(ids.size()) + ")";
+  if (ids.size() > kMost) text += fmt::format(",… ({})", ids.size());
   return text;
 }
 
@@ -82,8 +84,8 @@ std::string told(const std::vector<std::string_view>& ids) {
 PluginService::PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing,
                              StreamWatch watch, const NodeAccess& node, Log& log)
     : serving_(serving), listing_(listing), watch_(std::move(watch)), node_(node), log_(log) {
-  // In place of the generated handler, which would take a message: the way in
-  // which generated code itself puts other handlers in.
+  // Replaces the generated handler, which would take a message, as generated code itself replaces
+  // handlers.
   MarkMethodStreamed(
       kListAndWatch,
       new grpc::internal::SplitServerStreamingHandler<v1beta1::Empty, grpc::ByteBuffer>(
@@ -156,20 +158,20 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
       return to_grpc(granted.error());
     }
     if (!serving->driver_folder.empty() && !path_exists(serving->driver_folder)) {
-      log_.warning("the folder that is mounted into containers is not there",
+      log_.warning("the folder that is mounted into containers does not exist",
                    {{"folder", serving->driver_folder}, {"flag", "-host-path"}});
     }
     for (const std::string& warning : granted->warnings) {
       log_.warning(warning, {{"resource", serving->offer.name.text}});
     }
     encode(*granted, *response->add_container_responses());
-    log_.info("allocated", {{"resource", serving->offer.name.text}, {"devices", told(ids)}});
+    log_.info("allocated", {{"resource", serving->offer.name.text}, {"devices", shortened(ids)}});
   }
   ++granted_;
   return grpc::Status::OK;
 }
 
-// What may be given now, by all that is held; `free` is so for the kubelet.
+// Shares that can be granted now. `free`: ids the kubelet considers free.
 OfferRoom PluginService::room(const Serving& serving,
                               const std::vector<std::string_view>& free) const {
   const auto ledger = node_.book.get();
@@ -177,13 +179,13 @@ OfferRoom PluginService::room(const Serving& serving,
   return Coverage(*serving.catalog, *ledger).room(serving.offer, free);
 }
 
-// The kubelet's view lags behind: this is the last place to say no.
+// The kubelet's view may be outdated, so this checks again.
 Result<ContainerGrant> PluginService::allocate(const Serving& serving,
                                                const std::vector<std::string_view>& ids) {
   if (is_retired_) {
-    return Error{ErrorCode::kUnavailable, serving.offer.name.text +
-                                              " is no longer offered on this node: its "
-                                              "configuration or its GPUs have changed"};
+    return Error{ErrorCode::kUnavailable,
+                 serving.offer.name.text +
+                     " is no longer offered on this node: the configuration or the GPUs changed"};
   }
   const OfferRoom left = room(serving, {});
   const OfferRoom* known = node_.book.get() ? &left : nullptr;
@@ -192,21 +194,20 @@ Result<ContainerGrant> PluginService::allocate(const Serving& serving,
   if (!granted) return granted;
   const Result<std::string> handed_off = hand_off(*granted);
   if (!handed_off) return handed_off.error();
-  if (Status written = write_down(serving, ids); !written) {
+  if (Status written = record(serving, ids); !written) {
     node_.handed_off.withdraw(*handed_off);
     return written.error();
   }
   return granted;
 }
 
-// For a container that is itself a node: the files are there before its first
-// process. Returns their id.
+// Writes the files of a node pod before its first process starts. Returns their id.
 Result<std::string> PluginService::hand_off(ContainerGrant& granted) const {
   if (!granted.nested) return std::string();
   const Result<HandedOffPaths> paths =
       node_.handed_off.issue(*granted.nested, std::chrono::steady_clock::now());
   if (!paths) return paths.error();
-  // Nothing that a container may write lies on the node's disk: no limit counts it.
+  // Read-only: no limit counts what a container would write to the node's disk.
   if (!paths->gpu_env.empty()) {
     granted.mounts.push_back({std::string(kGpuEnvFile), paths->gpu_env, true});
   }
@@ -214,9 +215,9 @@ Result<std::string> PluginService::hand_off(ContainerGrant& granted) const {
   return paths->id;
 }
 
-// In the ledger, if nobody holds any of it.
-Status PluginService::write_down(const Serving& serving,
-                                 const std::vector<std::string_view>& ids) const {
+// Records the grant in the ledger if all shares are free.
+Status PluginService::record(const Serving& serving,
+                             const std::vector<std::string_view>& ids) const {
   if (Status free = check_holders(serving, ids); !free) return free;
   LedgerBook::Grant grant{.resource = serving.offer.name.text, .shares = ids};
   for (const OfferedDevice& device : serving.offer.devices) {
@@ -227,11 +228,10 @@ Status PluginService::write_down(const Serving& serving,
   });
 }
 
-// A List that comes while a pod is admitted can make the kubelet give ids away
-// that another pod has (kubernetes PR 137534). Where the ledger knows a holder,
-// the kubelet is asked whether the pod still is; Get has no such effect, and
-// where it does not answer the kubelet's word stands. One that does not answer is not
-// asked about the next pod: Allocate holds up the admission of every other one.
+// A List during the admission of a pod can make the kubelet allocate ids that another pod has
+// (kubernetes PR 137534). If the ledger has a holder, asks the kubelet with Get, which has no such
+// effect, whether the pod still holds them. If Get does not answer, the kubelet's request stands,
+// and the next holder is not asked about, because Allocate delays the admission of all other pods.
 Status PluginService::check_holders(const Serving& serving,
                                     const std::vector<std::string_view>& ids) const {
   const auto ledger = node_.book.get();
@@ -252,42 +252,43 @@ Status PluginService::check_holders(const Serving& serving,
     const bool has_it = std::ranges::any_of(
         *still, [&](const Holding& now) { return std::ranges::binary_search(now.shares, *share); });
     if (has_it) {
-      return Error{ErrorCode::kUnavailable, "cannot allocate \"" + resource + "\": " + *share +
-                                                " is still held by " + to_string(holding.holder) +
-                                                ", says the kubelet, which gives it out again"};
+      return Error{ErrorCode::kUnavailable,
+                   fmt::format("cannot allocate \"{}\": the kubelet allocates {}, but also reports "
+                               "that {} still holds it",
+                               resource, *share, to_string(holding.holder))};
     }
   }
   return Done{};
 }
 
-// A pod that is refused is often made anew, without end: the same words are
-// said once in a while.
+// A refused pod is often recreated in a loop; log each reason at most once per kRefusalAgain.
 void PluginService::note_refusal(const Serving& serving, const std::vector<std::string_view>& ids,
                                  const std::string& reason) {
   ++refused_;
   {
     const std::lock_guard lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
-    if (told_refusals_.size() >= kMostRefusalsKnown) told_refusals_.clear();
-    const auto [told, is_new] = told_refusals_.try_emplace(reason, now);
-    if (!is_new && now < told->second + kRefusalAgain) return;
-    told->second = now;
+    if (logged_refusals_.size() >= kMostRefusalsKnown) logged_refusals_.clear();
+    const auto [logged, is_new] = logged_refusals_.try_emplace(reason, now);
+    if (!is_new && now < logged->second + kRefusalAgain) return;
+    logged->second = now;
   }
-  log_.warning("allocation refused",
-               {{"resource", serving.offer.name.text}, {"devices", told(ids)}, {"reason", reason}});
+  log_.warning(
+      "allocation refused",
+      {{"resource", serving.offer.name.text}, {"devices", shortened(ids)}, {"reason", reason}});
 }
 
 grpc::Status PluginService::PreStartContainer(grpc::ServerContext*,
                                               const v1beta1::PreStartContainerRequest*,
                                               v1beta1::PreStartContainerResponse*) {
-  return grpc::Status::OK;  // not asked for in the options, and nothing to do
+  return grpc::Status::OK;  // not requested in the options
 }
 
 void PluginService::note_stream(std::uint64_t epoch, int change) {
   bool is_last = false;
   {
     const std::lock_guard lock(mutex_);
-    if (epoch < epoch_) return;  // an older registration's: nobody waits for it
+    if (epoch < epoch_) return;  // of an older registration
     if (epoch > epoch_) streams_ = 0;
     epoch_ = epoch;
     streams_ += change;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers the kubelet's calls about one resource from the latest values. It
-// translates, and decides nothing.
+// Answers the kubelet's calls about one resource from the latest values. It only translates.
 //
 // Thread-safe: gRPC calls it from its own threads.
 #pragma once
@@ -26,12 +25,12 @@
 
 namespace tranche::node {
 
-// The list as the streams send it. Every registration is a new epoch: streams
-// of an older one end.
+// The list that the streams send. Every registration starts a new epoch, which ends the streams of
+// older ones.
 struct Listing {
   std::uint64_t epoch = 0;
   DeviceList devices;
-  std::uint64_t repeats = 0;  // one more: the same list is sent again
+  std::uint64_t repeats = 0;  // incremented to send the same list again
 
   bool operator==(const Listing&) const = default;
 };
@@ -45,24 +44,24 @@ struct CallCounts {
 
 class PluginService final : public v1beta1::DevicePlugin::Service {
  public:
-  // What happens to streams of this epoch. Called from gRPC's threads.
+  // Events of the streams. Called from gRPC's threads.
   struct StreamWatch {
     std::function<void(std::uint64_t epoch)> opened;
-    std::function<void(std::uint64_t epoch)> ended;  // the last one open has
+    std::function<void(std::uint64_t epoch)> ended;  // no stream is open any more
     std::function<void(std::uint64_t version)> sent;
   };
 
   PluginService(const Latest<Serving>& serving, const Latest<Listing>& listing, StreamWatch watch,
                 const NodeAccess& node, Log& log);
 
-  // From now on nothing is granted: the resource is not offered any more, and the kubelet
-  // does not know that yet.
+  // Refuses every Allocate: the resource is no longer offered, and the kubelet does not know that
+  // yet.
   void retire() { is_retired_ = true; }
 
   CallCounts counts() const;
-  // Whether a call about shares is being answered right now.
+  // Whether Allocate or GetPreferredAllocation is running.
   bool is_allocating() const { return allocating_.load() > 0; }
-  // How many devices were listed or asked about so far.
+  // Number of devices listed or requested so far.
   std::uint64_t devices_seen() const { return devices_seen_.load(); }
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* context, const v1beta1::Empty* request,
@@ -77,14 +76,14 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
                                  v1beta1::PreStartContainerResponse* response) override;
 
  private:
-  // A list goes out as bytes.
+  // Sends the list as bytes.
   using ListStream = grpc::ServerSplitStreamer<v1beta1::Empty, grpc::ByteBuffer>;
 
   OfferRoom room(const Serving& serving, const std::vector<std::string_view>& free) const;
   Status check_holders(const Serving& serving, const std::vector<std::string_view>& ids) const;
   Result<ContainerGrant> allocate(const Serving& serving, const std::vector<std::string_view>& ids);
   Result<std::string> hand_off(ContainerGrant& granted) const;
-  Status write_down(const Serving& serving, const std::vector<std::string_view>& ids) const;
+  Status record(const Serving& serving, const std::vector<std::string_view>& ids) const;
   void note_refusal(const Serving& serving, const std::vector<std::string_view>& ids,
                     const std::string& reason);
   grpc::Status list_and_watch(grpc::ServerContext& context, ListStream& stream);
@@ -104,11 +103,11 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   std::atomic<std::uint64_t> devices_seen_{0};
 
   std::mutex mutex_;
-  // Guarded by mutex_: streams open in the newest epoch that has had any.
+  // Guarded by mutex_: open streams of the newest epoch that had any.
   std::uint64_t epoch_ = 0;
   int streams_ = 0;
-  // By its words, when it was last told.
-  std::map<std::string, std::chrono::steady_clock::time_point> told_refusals_;
+  // Time of the last log line for each reason.
+  std::map<std::string, std::chrono::steady_clock::time_point> logged_refusals_;
 };
 
 }  // namespace tranche::node

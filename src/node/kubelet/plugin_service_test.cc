@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kGpu = "example.com/gpu";
 
-// The kernel connects those who come, and nobody ever takes their connections.
+// The kernel accepts connections, but no process serves them.
 class NobodyServes {
  public:
   explicit NobodyServes(const std::string& socket)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/kubelet/plugin_set.h"
 
+#include <fmt/core.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -18,8 +19,8 @@ namespace tranche::node {
 namespace {
 
 constexpr int kLookForFolderMs = 1000;
-// A plugin that registers again is without a socket for a moment. Two agents that both
-// live would else register against each other for ever.
+// A plugin that registers again has no socket for a moment. Without this pause, two running agents
+// would register against each other for ever.
 constexpr std::chrono::milliseconds kForRivalToComeBack{1000};
 constexpr const char* kDefaultFolder = "/var/lib/kubelet/device-plugins";
 
@@ -36,7 +37,7 @@ PluginSet::PluginSet(KubeletOptions options, const NodeAccess& node, Log& log)
       node_(node),
       log_(log) {
   if (const auto removed = remove_dead_sockets(folder_); removed && !removed->empty()) {
-    log_.info("sockets of agents before us removed", {{"names", join(*removed, ",")}});
+    log_.info("removed sockets of earlier agents", {{"names", join(*removed, ",")}});
   }
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
@@ -48,8 +49,8 @@ PluginSet::~PluginSet() {
   std::vector<std::jthread> ends;
   {
     const std::lock_guard lock(mutex_);
-    // All at once: each waits a little for a kubelet that does not see its end. One that
-    // waits for another of its name never started.
+    // In parallel: each waits a little for the kubelet to notice its end. A plugin that waits for
+    // its predecessor never started.
     for (auto& [name, plugin] : plugins_) {
       ends.emplace_back([ending = std::move(plugin)]() mutable { ending.reset(); });
     }
@@ -62,10 +63,10 @@ PluginSet::~PluginSet() {
 void PluginSet::apply(std::vector<Serving> servings) {
   std::set<std::string> offered;
   for (const Serving& serving : servings) offered.insert(serving.offer.name.text);
-  std::vector<std::jthread> retired;  // joined outside the lock, which they take
+  std::vector<std::jthread> retired;  // joined without the lock, because they take it
   const std::lock_guard lock(mutex_);
   retired.swap(retired_);
-  // First: nothing is to be granted by two configurations at once.
+  // First, so that two configurations never grant at the same time.
   for (const auto& [name, plugin] : plugins_) {
     if (!offered.contains(name)) plugin->refuse();
   }
@@ -101,7 +102,7 @@ void PluginSet::add(const std::string& name, Serving serving) {
 
 // mutex_ is held.
 void PluginSet::retire(const std::string& name, std::unique_ptr<ResourcePlugin> plugin) {
-  // One of this name is still going, so this one has not started, and ends here.
+  // A predecessor still retires, so this plugin has not started.
   if (retiring_.contains(name)) return;
   retiring_.emplace(name, [this, name, ending = std::move(plugin)]() mutable {
     ending->retire();
@@ -113,7 +114,7 @@ void PluginSet::retire(const std::string& name, std::unique_ptr<ResourcePlugin> 
 void PluginSet::note_retired(const std::string& name) {
   const std::lock_guard lock(mutex_);
   const auto ended = retiring_.find(name);
-  if (ended == retiring_.end()) return;  // we end as a whole
+  if (ended == retiring_.end()) return;  // the whole set ends
   retired_.push_back(std::move(ended->second));
   retiring_.erase(ended);
   if (const auto heir = plugins_.find(name); heir != plugins_.end()) heir->second->start();
@@ -140,17 +141,16 @@ void PluginSet::watch(const std::stop_token& stop) {
       Result<DirectoryWatch> opened = DirectoryWatch::open(folder_);
       if (opened) {
         folder = *std::move(opened);
-        said_.forget("folder");
-        look_for_kubelet();  // it may have come before we watched
-      } else if (said_.changed("folder", opened.error().message)) {
+        logged_.forget("folder");
+        look_for_kubelet();  // it may have started before the watch
+      } else if (logged_.changed("folder", opened.error().message)) {
         log_.warning("waiting for the kubelet's folder", {{"reason", opened.error().message}});
       }
     }
     std::array<pollfd, 2> fds{pollfd{wake_.fd(), POLLIN, 0},
                               pollfd{folder ? folder->fd() : -1, POLLIN, 0}};
-    const int unless_told =
-        rivals_gone_.empty() ? -1 : static_cast<int>(kForRivalToComeBack.count());
-    ::poll(fds.data(), fds.size(), folder ? unless_told : kLookForFolderMs);
+    const int timeout = rivals_gone_.empty() ? -1 : static_cast<int>(kForRivalToComeBack.count());
+    ::poll(fds.data(), fds.size(), folder ? timeout : kLookForFolderMs);
     if (!folder) continue;
     look_for_rivals();
     for (const DirectoryWatch::Event& event : folder->drain()) {
@@ -158,7 +158,7 @@ void PluginSet::watch(const std::stop_token& stop) {
         folder.reset();
         break;
       }
-      tell(event);
+      handle(event);
     }
   }
 }
@@ -166,20 +166,20 @@ void PluginSet::watch(const std::stop_token& stop) {
 void PluginSet::look_for_kubelet() {
   const std::optional<FileIdentity> kubelet = file_identity(kubelet_socket_);
   if (!kubelet) {
-    if (!kubelet_socket_.empty() && said_.changed("kubelet", "none")) {
-      log_.warning("no kubelet at " + kubelet_socket_ + "; waiting for it");
+    if (!kubelet_socket_.empty() && logged_.changed("kubelet", "none")) {
+      log_.warning(fmt::format("no kubelet at {}; waiting for it", kubelet_socket_));
     }
     return;
   }
-  said_.forget("kubelet");
+  logged_.forget("kubelet");
   const std::lock_guard lock(mutex_);
   for (const auto& [name, plugin] : plugins_) plugin->kubelet_came(*kubelet);
 }
 
-void PluginSet::tell(const DirectoryWatch::Event& event) {
+void PluginSet::handle(const DirectoryWatch::Event& event) {
   if (event.kind == DirectoryWatch::Kind::kAppeared && event.name == kubelet_name_) {
-    log_.info("kubelet came", {{"socket", kubelet_socket_}});
-    rivals_gone_.clear();  // everybody has to register again, and does
+    log_.info("kubelet started", {{"socket", kubelet_socket_}});
+    rivals_gone_.clear();  // every plugin registers again
     look_for_kubelet();
   }
   if (event.kind == DirectoryWatch::Kind::kVanished) note_vanished(event.name);
@@ -199,8 +199,8 @@ bool PluginSet::is_own(const std::string& socket) const {
   return std::ranges::any_of(runs_, [&](const auto& run) { return is_of_run(socket, run); });
 }
 
-// The kubelet goes by the last registration of a resource. When that one's plugin ends
-// it counts no devices, though it still has our stream, and says nothing to us.
+// The kubelet uses the last registration of a resource. When that plugin ends, the kubelet counts
+// no devices although our stream is still open, and does not tell us.
 void PluginSet::look_for_rivals() {
   const auto now = std::chrono::steady_clock::now();
   std::erase_if(rivals_gone_, [&](const auto& gone) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All resources at the kubelet: starts, updates and retires them as the catalog
-// changes, and watches the kubelet's folder for it to come and go.
+// All resources at the kubelet: starts, updates and retires them as the catalog changes, and
+// watches the kubelet's folder for a starting kubelet.
 //
-// A resource is retired on a thread of its own, because the kubelet may take seconds
-// to see it go. One that comes back meanwhile starts when the kubelet has: it goes by
-// the resource's name, and the late end of the old stream would take the new one down.
+// A resource is retired on a thread of its own, because the kubelet may take seconds to notice. One
+// that comes back meanwhile starts after that: the kubelet identifies plugins by resource name, and
+// the late end of the old stream would end the new one.
 //
 // Thread-safe.
 #pragma once
@@ -31,17 +31,16 @@ namespace tranche::node {
 
 class PluginSet {
  public:
-  // The ledger is asked by calls about resources that share their GPUs with others.
+  // Calls of resources that share GPUs with others use the ledger in `node`.
   PluginSet(KubeletOptions options, const NodeAccess& node, Log& log);
   PluginSet(const PluginSet&) = delete;
   PluginSet& operator=(const PluginSet&) = delete;
   ~PluginSet();
 
-  // What is offered from now on. Resources that stay keep their registration. Never
-  // waits for the kubelet.
+  // Offers these resources. Those that stay keep their registration. Never waits for the kubelet.
   void apply(std::vector<Serving> servings);
 
-  // Sends the kubelet a list that it has, so that it writes its checkpoint.
+  // Sends the kubelet an unchanged list, so that it writes its checkpoint.
   void nudge();
 
   std::vector<ResourceStatus> status() const;
@@ -52,7 +51,7 @@ class PluginSet {
   void note_retired(const std::string& name);
   void watch(const std::stop_token& stop);
   void look_for_kubelet();
-  void tell(const DirectoryWatch::Event& event);
+  void handle(const DirectoryWatch::Event& event);
   void note_vanished(const std::string& socket);
   bool is_own(const std::string& socket) const;
   void look_for_rivals();
@@ -62,18 +61,18 @@ class PluginSet {
   const std::string kubelet_name_;  // of its socket, in the folder
   const NodeAccess node_;
   Log& log_;
-  // The watching thread's.
-  OnChange said_;
-  // Resources that another plugin may have served until now, and when to look whether
-  // somebody else does.
+  // Used by the watching thread only.
+  OnChange logged_;
+  // Resources whose socket of another plugin vanished, and when to check whether any other plugin
+  // serves them.
   std::map<std::string, std::chrono::steady_clock::time_point> rivals_gone_;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, std::unique_ptr<ResourcePlugin>> plugins_;
-  std::map<std::string, std::jthread> retiring_;  // a plugin of that name, in the thread
-  std::set<std::string> runs_;                    // of all plugins that there were
-  std::vector<std::jthread> retired_;             // threads that have nothing more to do
+  std::map<std::string, std::jthread> retiring_;  // by resource
+  std::set<std::string> runs_;                    // of all plugins so far
+  std::vector<std::jthread> retired_;             // finished threads
 
   WakeFd wake_;
   std::jthread thread_;  // last: it ends before what it uses

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/kubelet/pod_resources_client.h"
 
+#include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace {
 
 using std::chrono::system_clock;
 
-// A node full of memory shares is listed with every id and its NUMA node: tens
-// of thousands of entries of about a hundred bytes. gRPC's own limit is 4 MiB.
+// A node full of memory shares lists tens of thousands of ids with their NUMA node, about a hundred
+// bytes each. gRPC's own limit is 4 MiB.
 constexpr int kLargestAnswer = 64 << 20;
 
 std::unique_ptr<v1::PodResourcesLister::Stub> stub_for(const std::string& socket) {
@@ -26,7 +27,7 @@ std::unique_ptr<v1::PodResourcesLister::Stub> stub_for(const std::string& socket
       grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments));
 }
 
-// A call of the service, from its deadline to its error.
+// Makes a call with a deadline.
 template <typename Call>
 grpc::Status called(std::chrono::milliseconds patience, const std::stop_token& stop, Call call) {
   grpc::ClientContext context;
@@ -36,18 +37,18 @@ grpc::Status called(std::chrono::milliseconds patience, const std::stop_token& s
 }
 
 Error unavailable(const std::string& socket, const grpc::Status& status) {
-  return {ErrorCode::kUnavailable,
-          "the kubelet's pod-resources service at " + socket + ": " + status.error_message()};
+  return {ErrorCode::kUnavailable, fmt::format("the kubelet's pod-resources service at {}: {}",
+                                               socket, status.error_message())};
 }
 
-// The kubelet answers with plain errors, whose code is UNKNOWN: the words are
-// all there is to tell them apart. Unknown words are no claim about the pod.
+// The kubelet's errors have code UNKNOWN, so only the text tells them apart. An unknown text means
+// nothing about the pod.
 Error refusal(const std::string& socket, const grpc::Status& status) {
   const std::string& words = status.error_message();
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
       words.find("disabled") != std::string::npos) {
     return {ErrorCode::kInvalidArgument,
-            "the kubelet's pod-resources service at " + socket + " has no Get: " + words};
+            fmt::format("the kubelet's pod-resources service at {} has no Get: {}", socket, words)};
   }
   if (status.error_code() == grpc::StatusCode::NOT_FOUND ||
       (status.error_code() == grpc::StatusCode::UNKNOWN &&

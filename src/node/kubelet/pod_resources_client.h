@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks the kubelet's pod-resources service who holds what. It translates, and
-// decides nothing; above all it does not decide when List may be asked: that is
-// call_gate.h.
+// Client of the kubelet's pod-resources service. It only translates; call_gate.h decides when List
+// may be called.
 //
-// Each call makes a connection of its own. The socket goes and comes with the
-// kubelet, and a connection that is kept would pause after the last kubelet's
-// end while the next one already listens.
+// Each call makes its own connection: a kept one would still be in gRPC's reconnect pause while the
+// restarted kubelet already listens.
 //
 // Thread-safe.
 #pragma once
@@ -31,21 +29,20 @@ class PodResourcesClient {
  public:
   static constexpr std::chrono::seconds kPatience{5};
 
-  // An answer takes at most `patience` and has at most 64 MiB: neither a kubelet that
-  // hangs nor one that never stops talking keeps us.
+  // An answer takes at most `patience` and has at most 64 MiB, whatever the kubelet does.
   explicit PodResourcesClient(std::string socket, std::chrono::milliseconds patience = kPatience)
       : socket_(std::move(socket)), patience_(patience) {}
 
   const std::string& socket() const { return socket_; }
 
-  // What containers hold of these resources, of all where none is named; sorted.
-  // kUnavailable: the kubelet cannot be reached or does not answer in time.
+  // Holdings of these resources, of all if none is named; sorted. kUnavailable: the kubelet cannot
+  // be reached or does not answer in time.
   Result<std::vector<Holding>> list(const std::set<std::string>& resources,
                                     const std::stop_token& stop = {}) const;
 
-  // The same of one pod, without the side effects of List. kNotFound: the
-  // kubelet does not know the pod. kInvalidArgument: this kubelet has no Get;
-  // it came with Kubernetes 1.27 and is behind a feature gate up to 1.35.
+  // Holdings of one pod, without the side effects of List. kNotFound: the kubelet does not know the
+  // pod. kInvalidArgument: this kubelet has no Get, which came with Kubernetes 1.27 and is behind a
+  // feature gate up to 1.35.
   Result<std::vector<Holding>> get(const std::string& pod_namespace, const std::string& pod,
                                    const std::set<std::string>& resources,
                                    const std::stop_token& stop = {}) const;
@@ -55,7 +52,7 @@ class PodResourcesClient {
   const std::chrono::milliseconds patience_;
 };
 
-// What the containers of the pod hold of these resources.
+// Adds what the containers of the pod hold of these resources.
 void add_holdings(const v1::PodResources& pod, const std::set<std::string>& resources,
                   std::vector<Holding>& holdings);
 

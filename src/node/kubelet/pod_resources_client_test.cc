@@ -27,7 +27,7 @@ using testing::SizeIs;
 
 constexpr const char* kGpu = "nvidia.com/gpu";
 
-// Answers with what it is given.
+// Answers with `status` or the given pods.
 class Service final : public v1::PodResourcesLister::Service {
  public:
   grpc::Status List(grpc::ServerContext* /*context*/,
@@ -102,8 +102,8 @@ TEST(PodResourcesAnswer, IsReadAsKubeletsGaveIt) {
     ASSERT_TRUE(response.ParseFromString(*bytes));
     std::vector<Holding> holdings;
     for (const auto& pod : response.pod_resources()) add_holdings(pod, {kGpu}, holdings);
-    // The kubelet gives an entry for each device, and none to the plain pod and
-    // to the init container that held two of them.
+    // The kubelet lists one entry per device, and none for the plain pod and for the init container
+    // that held two of them.
     EXPECT_THAT(holdings, ElementsAre(Holding{kGpu, {"default", "train", "", "main"}, {a}},
                                       Holding{kGpu, {"default", "train", "", "side"}, {b, c}}));
   }
@@ -149,7 +149,7 @@ TEST_F(PodResources, AServiceThatNeverAnswersIsUnavailable) {
   service_.hangs->set_value();
 }
 
-// The kernel connects, and nobody ever takes the connection.
+// The kernel accepts the connection, but no process serves it.
 TEST_F(PodResources, ASocketThatNobodyServesIsUnavailable) {
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
@@ -210,10 +210,10 @@ TEST_F(PodResources, GetTellsWhatOnePodHolds) {
 
 TEST_F(PodResources, GetTellsAnUnknownPodFromAKubeletWithoutGet) {
   serve();
-  // In the words of 1.36.
+  // The text of 1.36.
   service_.status = {grpc::StatusCode::UNKNOWN, "pod a in namespace default not found"};
   EXPECT_EQ(code_of_get(), ErrorCode::kNotFound);
-  // In those of 1.33.
+  // The text of 1.33.
   service_.status = {grpc::StatusCode::UNKNOWN, "PodResources API Get method disabled"};
   EXPECT_EQ(code_of_get(), ErrorCode::kInvalidArgument);
   service_.status = {grpc::StatusCode::UNKNOWN, "something else"};

@@ -9,9 +9,9 @@ namespace {
 using std::chrono::milliseconds;
 using Phase = RegistrationPhase;
 
-// The kubelet opens the stream right after it took the registration.
+// The kubelet opens the stream right after it accepted the registration.
 constexpr milliseconds kPatienceForStream{5000};
-// A stream that lives this long was not cut by a late end of an older one.
+// The late end of an older stream cannot end a stream that lives this long.
 constexpr milliseconds kTrusted{10'000};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{10'000};
@@ -38,15 +38,15 @@ Registration after_time(Registration state, RegistrationTime now) {
 Registration next(Registration state, RegistrationEvent event, RegistrationTime now) {
   switch (event) {
     case RegistrationEvent::kKubeletCame:
-      // A kubelet that has just come knows nothing of us.
+      // A kubelet that has just started does not know us.
       return {Phase::kDue, 0, {}};
     case RegistrationEvent::kSocketGone:
-    // Our stream is still open, and the kubelet counts none of our devices: it goes by
-    // the last registration of the name, and that one has ended.
+    // Our stream is still open, but the kubelet counts none of our devices: it uses the last
+    // registration of the resource, and that plugin has ended.
     case RegistrationEvent::kRivalEnded:
       return state.phase == Phase::kWaiting ? state : Registration{Phase::kDue, state.failures, {}};
     case RegistrationEvent::kAccepted:
-      // The stream may have been opened before the answer reached us.
+      // The kubelet may open the stream before its answer reaches us.
       if (state.phase == Phase::kUp) return state;
       return {Phase::kVerifying, state.failures, now + kPatienceForStream};
     case RegistrationEvent::kRefused: return failed(state, now);
@@ -64,9 +64,9 @@ std::string_view to_string(RegistrationPhase phase) {
   switch (phase) {
     case Phase::kWaiting: return "waiting for the kubelet";
     case Phase::kDue: return "registering";
-    case Phase::kVerifying: return "registered, not listened to yet";
+    case Phase::kVerifying: return "registered, waiting for ListAndWatch";
     case Phase::kUp: return "registered";
-    case Phase::kPausing: return "not registered, trying again";
+    case Phase::kPausing: return "not registered, retrying";
   }
   return "?";
 }

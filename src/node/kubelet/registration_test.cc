@@ -24,7 +24,7 @@ TEST(Registration, WaitsForAKubelet) {
   EXPECT_EQ(after({Event::kKubeletCame}).phase, Phase::kDue);
 }
 
-TEST(Registration, IsUpOnlyOnceTheKubeletListens) {
+TEST(Registration, IsUpOnlyOnceTheKubeletOpensTheStream) {
   EXPECT_EQ(after({Event::kKubeletCame, Event::kAccepted}).phase, Phase::kVerifying);
   EXPECT_EQ(after({Event::kKubeletCame, Event::kAccepted, Event::kStreamOpened}).phase, Phase::kUp);
 }
@@ -71,7 +71,7 @@ TEST(Registration, IsDueAtOnceWhenAKubeletComesHoweverOftenItFailedBefore) {
   EXPECT_EQ(next(state, Event::kKubeletCame, kNow), (Registration{Phase::kDue, 0, {}}));
 }
 
-TEST(Registration, IsDueWhenOurSocketIsDeletedUnderUs) {
+TEST(Registration, IsDueWhenOurSocketIsDeleted) {
   EXPECT_EQ(after({Event::kKubeletCame, Event::kAccepted, Event::kStreamOpened, Event::kSocketGone})
                 .phase,
             Phase::kDue);

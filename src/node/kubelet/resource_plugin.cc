@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/kubelet/resource_plugin.h"
 
+#include <fmt/core.h>
 #include <grpcpp/grpcpp.h>
 #include <malloc.h>
 #include <sys/stat.h>
@@ -10,8 +11,8 @@
 #include <utility>
 
 #include "base/path.h"
+#include "node/kubelet/own_connections.h"
 #include "node/kubelet/socket_name.h"
-#include "node/kubelet/socket_peers.h"
 
 namespace tranche::node {
 namespace {
@@ -20,37 +21,37 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-// Within a registration the kubelet dials us, for up to ten seconds.
+// During a registration the kubelet dials us, for up to ten seconds.
 constexpr std::chrono::seconds kRegisterTimeout{15};
 constexpr milliseconds kShutdownPatience{500};
 constexpr milliseconds kRetirePatience{3000};
-// For the kubelet to see that a stream has ended; it may be writing its
-// checkpoint. Longer than the first is worth a word.
-constexpr milliseconds kUsualFarewell{200};
-constexpr milliseconds kFarewellPatience{5000};
-// From its closing the connection to its marking the devices.
+// Time for the kubelet to notice the end of a stream; it may be writing its checkpoint. After the
+// first, the wait is logged.
+constexpr milliseconds kUsualDisconnect{200};
+constexpr milliseconds kDisconnectPatience{5000};
+// Between the kubelet's closing the connection and its marking the devices unhealthy.
 constexpr milliseconds kSettle{20};
-// From telling the kubelet that a device is not to be chosen until it may leave
-// the list: an allocation that had chosen it before is long over then.
+// Between listing a device as unhealthy and removing it from the list: allocations that chose it
+// before have ended by then.
 constexpr milliseconds kBeforeLeaving{1000};
-// How often the machine looks at the time while nothing happens.
+// Interval of kTimePassed.
 constexpr milliseconds kIdleLook{5000};
-// So many devices in messages leave a megabyte or so behind.
+// Messages with this many devices leave about a megabyte of freed memory behind.
 constexpr std::uint64_t kManyDevices = 5000;
 
 std::unique_ptr<grpc::Server> listen_on(const std::string& path, grpc::Service& service) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + path, grpc::InsecureServerCredentials());
-  // A node with all its shares free asks with all their ids.
+  // A request of a node whose shares are all free has all their ids.
   builder.SetMaxReceiveMessageSize(64 << 20);
   builder.SetMaxSendMessageSize(-1);
-  // Few calls, two streams at most: threads are made when they are needed.
+  // Few calls and at most two streams: create threads on demand.
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MIN_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 1);
   builder.RegisterService(&service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  // The kubelet's folder is root's alone; so is the socket, whatever the umask is.
+  // Only root can enter the kubelet's folder; the socket is root's too, whatever the umask is.
   if (server) ::chmod(path.c_str(), 0600);
   return server;
 }
@@ -73,12 +74,12 @@ ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const NodeAc
       PluginService::StreamWatch{.opened =
                                      [this](std::uint64_t epoch) {
                                        const std::lock_guard lock(mutex_);
-                                       if (epoch == epoch_) tell(RegistrationEvent::kStreamOpened);
+                                       if (epoch == epoch_) post(RegistrationEvent::kStreamOpened);
                                      },
                                  .ended =
                                      [this](std::uint64_t epoch) {
                                        const std::lock_guard lock(mutex_);
-                                       if (epoch == epoch_) tell(RegistrationEvent::kStreamsEnded);
+                                       if (epoch == epoch_) post(RegistrationEvent::kStreamsEnded);
                                      },
                                  .sent =
                                      [this](std::uint64_t version) {
@@ -93,7 +94,7 @@ ResourcePlugin::ResourcePlugin(Serving serving, ServingPlace place, const NodeAc
 ResourcePlugin::~ResourcePlugin() {
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  // The name may come back at once.
+  // The resource may come back at once.
   stop_serving(is_retired_ ? AfterStop::kRegister : AfterStop::kEnd);
 }
 
@@ -120,10 +121,10 @@ void ResourcePlugin::show(DeviceList devices) {
   changed_.notify_all();
 }
 
-// mutex_ is held. Whether the list has devices that are to leave it.
+// mutex_ is held. Whether the list still has devices that leave it.
 bool ResourcePlugin::is_leaving() const { return listing_.get().value->devices != wanted_; }
 
-// mutex_ is held. They may have been unhealthy for long, and then it is now.
+// mutex_ is held. Devices that have long been unhealthy leave at once.
 RegistrationTime ResourcePlugin::drop_at() const { return shown_at_ + kBeforeLeaving; }
 
 // mutex_ is held.
@@ -140,19 +141,19 @@ void ResourcePlugin::drop_what_is_due() {
 
 void ResourcePlugin::kubelet_came(const FileIdentity& identity) {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(kubelet_, identity) != identity) tell(RegistrationEvent::kKubeletCame);
+  if (std::exchange(kubelet_, identity) != identity) post(RegistrationEvent::kKubeletCame);
 }
 
 void ResourcePlugin::name_vanished(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  if (!socket_.empty() && name == socket_) tell(RegistrationEvent::kSocketGone);
+  if (!socket_.empty() && name == socket_) post(RegistrationEvent::kSocketGone);
 }
 
 void ResourcePlugin::rival_ended() {
   log_.warning("another plugin that served this resource has ended; registering again",
                {{"resource", name_.text}});
   const std::lock_guard lock(mutex_);
-  tell(RegistrationEvent::kRivalEnded);
+  post(RegistrationEvent::kRivalEnded);
 }
 
 bool ResourcePlugin::list_again() {
@@ -183,13 +184,13 @@ void ResourcePlugin::retire() {
 }
 
 // mutex_ is held.
-void ResourcePlugin::tell(RegistrationEvent event) {
+void ResourcePlugin::post(RegistrationEvent event) {
   events_.push_back(event);
   changed_.notify_all();
 }
 
 void ResourcePlugin::run(const std::stop_token& stop) {
-  // Served from the start, also where nobody is to be told.
+  // Serve from the start, even without a kubelet to register with.
   serve_on_fresh_socket();
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
@@ -211,13 +212,13 @@ void ResourcePlugin::run(const std::stop_token& stop) {
     const bool is_news = changed_.wait_until(lock, stop, wake, [&] {
       return !events_.empty() || shows_ != shows || listing_.get().version != version;
     });
-    if (!is_news) give_memory_back();
+    if (!is_news) trim_memory();
   }
 }
 
-// What a long list or a question about every share took stays with malloc, in
-// pieces between what lives on. It goes back when nobody waits for an answer.
-void ResourcePlugin::give_memory_back() {
+// malloc keeps the freed memory of long lists and requests in fragments. Returns it when no call is
+// running.
+void ResourcePlugin::trim_memory() {
   const std::uint64_t seen = service_->devices_seen();
   if (seen - tidied_ < kManyDevices || service_->is_allocating()) return;
   tidied_ = seen;
@@ -233,7 +234,7 @@ void ResourcePlugin::take_events() {
     events_.pop_front();
   }
   if (before == RegistrationPhase::kUp && registration_.phase != RegistrationPhase::kUp) {
-    log_.warning("the kubelet no longer listens", {{"resource", name_.text}});
+    log_.warning("the kubelet closed the stream", {{"resource", name_.text}});
   }
   if (before != RegistrationPhase::kUp && registration_.phase == RegistrationPhase::kUp) {
     log_.info("registered", {{"resource", name_.text}, {"socket", socket_}});
@@ -242,7 +243,7 @@ void ResourcePlugin::take_events() {
 
 void ResourcePlugin::attempt(const std::stop_token& stop) {
   const std::optional<FileIdentity> kubelet = file_identity(kubelet_socket_);
-  Status registered = Error{ErrorCode::kUnavailable, "no socket could be made in " + folder_};
+  Status registered = Error{ErrorCode::kUnavailable, "cannot create a socket in " + folder_};
   if (serve_on_fresh_socket()) {
     std::string endpoint;
     {
@@ -257,19 +258,19 @@ void ResourcePlugin::attempt(const std::stop_token& stop) {
     ++taken_;
     last_error_.clear();
     note_registrar(kubelet);
-    tell(RegistrationEvent::kAccepted);
+    post(RegistrationEvent::kAccepted);
     return;
   }
   if (last_error_ != registered.error().message) {
-    log_.warning("registration failed; it is tried again",
+    log_.warning("registration failed; retrying",
                  {{"resource", name_.text}, {"reason", registered.error().message}});
   }
   last_error_ = registered.error().message;
-  tell(RegistrationEvent::kRefused);
+  post(RegistrationEvent::kRefused);
 }
 
-// mutex_ is held. `kubelet` was there before we asked. If it still is, it is the one that
-// has registered us, and that it came is no news any more: registering twice is a race.
+// mutex_ is held. `kubelet`: its socket before the registration. If it is unchanged, this kubelet
+// has registered us and its start is no longer an event: registering twice is a race.
 void ResourcePlugin::note_registrar(const std::optional<FileIdentity>& kubelet) {
   registrar_ = kubelet == file_identity(kubelet_socket_) ? kubelet : std::nullopt;
   if (!registrar_) return;
@@ -277,12 +278,12 @@ void ResourcePlugin::note_registrar(const std::optional<FileIdentity>& kubelet) 
   std::erase(events_, RegistrationEvent::kKubeletCame);
 }
 
-// One that has gone, or was replaced, has forgotten our streams with everything else.
+// A kubelet that ended or was replaced has no stream of ours any more.
 bool ResourcePlugin::registrar_is_gone() const {
   return registrar_ && registrar_ != file_identity(kubelet_socket_);
 }
 
-// The old streams end first; then a new server on a new name.
+// Ends the old streams first, then serves on a new name.
 bool ResourcePlugin::serve_on_fresh_socket() {
   stop_serving(AfterStop::kRegister);
   std::string name;
@@ -300,33 +301,32 @@ void ResourcePlugin::stop_serving(AfterStop next) {
   std::string last;
   {
     const std::lock_guard lock(mutex_);
-    ++epoch_;  // ends the streams that are open
+    ++epoch_;  // ends the open streams
     listing_.publish({epoch_, listing_.get().value->devices, repeats_});
     last = std::exchange(socket_, {});
   }
   if (!server_) return;
-  if (!registrar_is_gone()) wait_for_farewell(below(folder_, last), next);
+  if (!registrar_is_gone()) wait_for_disconnect(below(folder_, last), next);
   server_->Shutdown(system_clock::now() + kShutdownPatience);
   server_->Wait();
   server_.reset();
   if (!last.empty()) ::unlink(below(folder_, last).c_str());
 }
 
-// Up to 1.36 the kubelet goes by the resource's name: an end of a stream that it
-// sees late takes the registration after it down, or strikes it from its table,
-// so that the next end is never noticed and the devices stay offered for good.
-// It closes the connection when it has seen the end.
-void ResourcePlugin::wait_for_farewell(const std::string& path, AfterStop next) {
+// Up to 1.36 the kubelet identifies plugins by resource name. If it notices the end of a stream
+// late, it ends the next registration or removes it from its table; then it never notices the next
+// end, and the devices stay offered for good. It closes the connection when it has noticed the end.
+void ResourcePlugin::wait_for_disconnect(const std::string& path, AfterStop next) {
   if (!has_peer(path)) return;
-  if (!wait_for_no_peer(path, kUsualFarewell)) {
-    log_.info("waiting for the kubelet to see the end of a stream", {{"resource", name_.text}});
-    if (!wait_for_no_peer(path, kFarewellPatience)) {
-      log_.warning("the kubelet holds on to a connection that is over",
+  if (!wait_for_no_peer(path, kUsualDisconnect)) {
+    log_.info("waiting for the kubelet to close a connection", {{"resource", name_.text}});
+    if (!wait_for_no_peer(path, kDisconnectPatience)) {
+      log_.warning("the kubelet keeps a connection open after the stream ended",
                    {{"resource", name_.text}, {"socket", path}});
       return;
     }
   }
-  // Nobody registers sooner than this after our end: a process would have to start first.
+  // The next agent has to start first, which takes longer than kSettle.
   if (next == AfterStop::kEnd || registrar_is_gone()) return;
   std::this_thread::sleep_for(kSettle);
 }
@@ -334,8 +334,7 @@ void ResourcePlugin::wait_for_farewell(const std::string& path, AfterStop next) 
 Status ResourcePlugin::register_with_kubelet(const std::string& endpoint,
                                              const std::stop_token& stop) {
   grpc::ChannelArguments arguments;
-  // Own connections: a shared one would still be in its pause after the last
-  // kubelet went away.
+  // Own connections: a shared one would still be in gRPC's reconnect pause after a kubelet restart.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   const auto channel = grpc::CreateCustomChannel("unix:" + kubelet_socket_,
                                                  grpc::InsecureChannelCredentials(), arguments);
@@ -352,7 +351,7 @@ Status ResourcePlugin::register_with_kubelet(const std::string& endpoint,
   const grpc::Status answer = stub->Register(&context, request, &response);
   if (answer.ok()) return Done{};
   return Error{ErrorCode::kUnavailable,
-               "the kubelet at " + kubelet_socket_ + ": " + answer.error_message()};
+               fmt::format("the kubelet at {}: {}", kubelet_socket_, answer.error_message())};
 }
 
 }  // namespace tranche::node

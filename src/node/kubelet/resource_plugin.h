@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One resource at the kubelet: serves its calls on a socket and sees to it that
-// the kubelet knows of it. A thread of its own registers, verifies and
-// registers again; everybody else only tells it what happened.
+// One resource at the kubelet: serves its calls on a socket and keeps it registered. Its own thread
+// registers, verifies and registers again; other threads only report events to it.
 #pragma once
 
 #include <condition_variable>
@@ -30,21 +29,21 @@ namespace tranche::node {
 struct ResourceStatus {
   std::string resource;
   RegistrationPhase phase = RegistrationPhase::kWaiting;
-  bool registers = true;            // false: there is no kubelet to register with
-  std::uint64_t registrations = 0;  // that the kubelet took
-  std::string last_error;           // of the last attempt; empty: it went well
+  bool registers = true;            // false: no kubelet to register with
+  std::uint64_t registrations = 0;  // accepted by the kubelet
+  std::string last_error;           // of the last attempt; empty: it succeeded
   std::string socket;
   CallCounts calls;
 };
 
-// Where a resource is served, and who is told of it.
+// Sockets of a resource and of the kubelet.
 struct ServingPlace {
-  std::string folder;          // where sockets live
-  std::string kubelet_socket;  // where to register; empty: nowhere
-  std::string run;             // tells this plugin's sockets from any other's
+  std::string folder;          // of the sockets
+  std::string kubelet_socket;  // empty: do not register
+  std::string run;             // distinguishes this plugin's sockets from others
 };
 
-// Its place with the kubelet, for people.
+// Registration state, for people.
 std::string_view state_text(const ResourceStatus& status);
 
 class ResourcePlugin {
@@ -53,29 +52,28 @@ class ResourcePlugin {
   ResourcePlugin(Serving serving, ServingPlace place, const NodeAccess& node, Log& log);
   ResourcePlugin(const ResourcePlugin&) = delete;
   ResourcePlugin& operator=(const ResourcePlugin&) = delete;
-  // Ends streams, server and thread; the socket is removed.
+  // Ends streams, server and thread; removes the socket.
   ~ResourcePlugin();
 
   void start();
 
   // From any thread.
   void update(Serving serving);
-  // A kubelet's socket is there. Told of the same one again it does nothing:
-  // registering twice with one kubelet is a race.
+  // The kubelet's socket exists. Does nothing for a known identity: registering twice with one
+  // kubelet is a race.
   void kubelet_came(const FileIdentity& identity);
-  // A name vanished from the folder; ours is looked for.
+  // A file vanished from the folder; it may be our socket.
   void name_vanished(const std::string& name);
-  // Another plugin, which had registered our resource, has ended.
+  // Another plugin that had registered our resource has ended.
   void rival_ended();
-  // Sends the list once more, though nothing in it changed; says whether
-  // anybody listens.
+  // Sends the unchanged list again. False: no stream is open.
   bool list_again();
   ResourceStatus status() const;
 
-  // Grants nothing from now on.
+  // Refuses every Allocate from now on.
   void refuse();
-  // Shows the kubelet an empty list, so that the node's capacity falls at once
-  // and not after its five minutes of grace; waits a little for it to be sent.
+  // Sends an empty list, so that the node's capacity falls at once and not after the kubelet's five
+  // minutes of grace; waits briefly until it is sent.
   void retire();
 
  private:
@@ -84,16 +82,16 @@ class ResourcePlugin {
   bool is_leaving() const;
   RegistrationTime drop_at() const;
   void drop_what_is_due();
-  void give_memory_back();
+  void trim_memory();
   void take_events();
-  void tell(RegistrationEvent event);
+  void post(RegistrationEvent event);
   void attempt(const std::stop_token& stop);
   void note_registrar(const std::optional<FileIdentity>& kubelet);
   bool registrar_is_gone() const;
   bool serve_on_fresh_socket();
   enum class AfterStop { kRegister, kEnd };
   void stop_serving(AfterStop next);
-  void wait_for_farewell(const std::string& path, AfterStop next);
+  void wait_for_disconnect(const std::string& path, AfterStop next);
   Status register_with_kubelet(const std::string& endpoint, const std::stop_token& stop);
 
   const ResourceName name_;
@@ -105,9 +103,9 @@ class ResourcePlugin {
   Latest<Serving> serving_;
   Latest<Listing> listing_;
   std::unique_ptr<PluginService> service_;
-  std::unique_ptr<grpc::Server> server_;  // the registering thread's
-  std::uint64_t tidied_ = 0;              // likewise: devices seen when memory was given back
-  // Likewise: the socket of the kubelet that took our registration; empty: not known.
+  std::unique_ptr<grpc::Server> server_;  // used by the registering thread only
+  std::uint64_t tidied_ = 0;              // likewise: devices seen at the last trim
+  // Likewise: the socket of the kubelet that accepted our registration; empty: unknown.
   std::optional<FileIdentity> registrar_;
 
   mutable std::mutex mutex_;
@@ -116,12 +114,12 @@ class ResourcePlugin {
   std::deque<RegistrationEvent> events_;
   std::uint64_t epoch_ = 0;
   std::uint64_t sent_version_ = 0;
-  DeviceList wanted_;          // what the list is to become
-  std::uint64_t shows_ = 0;    // how often that was said
-  RegistrationTime shown_at_;  // since when every unhealthy device of the list is so
+  DeviceList wanted_;          // the target list
+  std::uint64_t shows_ = 0;    // number of updates
+  RegistrationTime shown_at_;  // last change of the list
   std::uint64_t repeats_ = 0;
   Registration registration_;
-  std::optional<FileIdentity> kubelet_;  // the socket of the last one that came
+  std::optional<FileIdentity> kubelet_;  // the socket of the last one seen
   bool is_retired_ = false;
   std::string socket_;       // file name
   std::uint64_t taken_ = 0;  // registrations

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/kubelet/socket_name.h"
 
+#include <fmt/core.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -8,10 +9,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -26,17 +25,12 @@ namespace {
 
 constexpr std::string_view kPrefix = "tranche-";
 constexpr std::string_view kSuffix = ".sock";
-// Of the 107 bytes of an address the kubelet's folder takes 32 and the rest of
-// the name up to 30.
+// An address has 107 bytes; the kubelet's folder takes 32 and the rest of the name up to 30.
 constexpr std::size_t kLongestResource = 40;
 
-std::string hex(std::uint32_t number) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "%08x", number);
-  return text.data();
-}
+std::string hex(std::uint32_t number) { return fmt::format("{:08x}", number); }
 
-// Nobody listens: the process that made it is gone.
+// No process listens on it any more.
 bool is_dead(const std::string& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return false;
@@ -51,13 +45,13 @@ bool is_dead(const std::string& path) {
   return connected != 0 && errno == ECONNREFUSED;
 }
 
-// "nvidia.com_gpu": the resource in a name of ours.
+// "nvidia.com_gpu": the resource in a socket name.
 std::string resource_part(const ResourceName& resource) {
   std::string name = resource.text;
   std::ranges::replace(name, '/', '_');
   if (name.size() > kLongestResource) {
     const auto hash = static_cast<std::uint32_t>(std::hash<std::string>{}(name));
-    name = name.substr(0, kLongestResource - 9) + "~" + hex(hash);
+    name = fmt::format("{}~{}", name.substr(0, kLongestResource - 9), hex(hash));
   }
   return name;
 }
@@ -66,8 +60,7 @@ std::string resource_part(const ResourceName& resource) {
 
 std::string socket_name(const ResourceName& resource, std::string_view run,
                         unsigned long long attempt) {
-  return std::string(kPrefix) + resource_part(resource) + "-" + std::string(run) + "-" +
-         std::to_string(attempt) + std::string(kSuffix);
+  return fmt::format("{}{}-{}-{}{}", kPrefix, resource_part(resource), run, attempt, kSuffix);
 }
 
 bool is_our_socket(std::string_view name) {
@@ -77,25 +70,24 @@ bool is_our_socket(std::string_view name) {
 bool may_serve(std::string_view socket, const ResourceName& resource) {
   if (!socket.ends_with(kSuffix)) return false;
   if (is_our_socket(socket)) {
-    // "-5f3a9c01-2.sock" follows; a resource's own name may have a "-".
+    // Cut off "-5f3a9c01-2.sock"; the resource may contain a "-".
     const std::size_t run = socket.rfind('-', socket.rfind('-') - 1);
     return socket.substr(0, run) == std::string(kPrefix) + resource_part(resource);
   }
   constexpr std::string_view kNvidia = "nvidia.com/";
   if (!resource.text.starts_with(kNvidia)) return false;
   const std::string kind = resource.text.substr(kNvidia.size());
-  return socket == "nvidia-" + kind + std::string(kSuffix) ||
+  return socket == fmt::format("nvidia-{}{}", kind, kSuffix) ||
          (kind == "gpu" && socket.starts_with("nvidiaGPU-"));
 }
 
 bool is_of_run(std::string_view socket, std::string_view run) {
-  return is_our_socket(socket) &&
-         socket.find("-" + std::string(run) + "-") != std::string_view::npos;
+  return is_our_socket(socket) && socket.find(fmt::format("-{}-", run)) != std::string_view::npos;
 }
 
 std::string fresh_run() {
   std::uint32_t number = 0;
-  // In a container every agent has the same pid, so chance must tell them apart.
+  // Random, because in a container every agent has the same pid.
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) std::abort();
   return hex(number);
 }

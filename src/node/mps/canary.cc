@@ -14,7 +14,7 @@
 namespace tranche::node {
 namespace {
 
-// Of cuda.h, as much as is called.
+// The part of cuda.h that is called.
 using CuResult = int;
 constexpr CuResult kOutOfMemory = 2;
 constexpr CuResult kMpsServerNotReady = 807;
@@ -22,7 +22,7 @@ constexpr CuResult kMpsMaxClientsReached = 808;
 constexpr CuResult kMpsMaxConnectionsReached = 809;
 constexpr CuResult kMpsClientTerminated = 810;
 constexpr std::size_t kMiB = 1 << 20;
-// Whoever started us kills us before this; where he died himself nobody would.
+// The parent kills us earlier, unless it has died.
 constexpr unsigned kLastResortSeconds = 60;
 
 struct Cuda {
@@ -50,17 +50,17 @@ bool find_all(void* library, Cuda& cuda) {
          find(library, "cuMemAlloc_v2", cuda.allocate) && find(library, "cuMemFree_v2", cuda.free);
 }
 
-// The exit code for a call's result, told where it is a failure.
+// The exit code for a call's result; prints failures.
 int judge(std::string_view call, CuResult code) {
   if (code == 0) return kCanaryThrough;
-  // Served, and full: that is the neighbours' doing and no fault.
+  // Served, but full: caused by other clients, no fault.
   if (code == kOutOfMemory || code == kMpsMaxClientsReached || code == kMpsMaxConnectionsReached) {
     return kCanaryFull;
   }
-  // Served, until somebody with the right to it ended us; a fault is the server's to report.
+  // Served, until it was terminated with permission; the server reports faults itself.
   if (code == kMpsClientTerminated) return kCanaryFull;
   std::printf("%.*s: CUDA error %d\n", static_cast<int>(call.size()), call.data(), code);
-  // It recovers from a fault, or has just been started.
+  // The server recovers from a fault or has just started.
   return code == kMpsServerNotReady ? kCanaryNotReady : kCanaryFailed;
 }
 
@@ -97,7 +97,7 @@ int run_mps_canary(const std::string& libcuda) {
     if (code == kCanaryFailed || code == kCanaryNotReady) return code;
     if (code != 0) worst = code;
   }
-  if (count == 0) std::puts("cuDeviceGetCount: there is no device");
+  if (count == 0) std::puts("cuDeviceGetCount: no device");
   return count == 0 ? kCanaryFailed : worst;
 }
 

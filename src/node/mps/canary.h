@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The canary: a CUDA client that asks for a context and 1 MiB on every device
-// it sees, and gives them back. The control program answers cheerfully while
-// new clients hang, so only a client can tell whether clients get through.
+// The canary: a CUDA client that creates a context and allocates 1 MiB on every visible device. The
+// control program answers even while new clients hang, so only a client can tell whether clients
+// are served.
 //
-// It is our own program, run as a process of its own (`mps-canary [LIBCUDA]`):
-// a driver call may never return, and whoever waits for it can kill a process.
+// It is our own program in a separate process (`mps-canary [LIBCUDA]`): a driver call may never
+// return, and a process can be killed. Exit codes: control_words.h. Prints failures to standard
+// output.
 #pragma once
 
 #include <string>

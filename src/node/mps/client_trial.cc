@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/client_trial.h"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <utility>
 
@@ -9,7 +11,7 @@
 namespace tranche::node {
 namespace {
 
-// For a killed process to be gone.
+// Time for a killed process to end.
 constexpr std::chrono::seconds kDying{5};
 
 }  // namespace
@@ -42,9 +44,10 @@ std::string ClientTrial::stuck() {
     stuck_ = Process();
     return "";
   }
-  return "a client that tried the daemon (process " + std::to_string(stuck_.pid()) +
-         ") hangs in the driver and cannot be killed; no other is started until it is gone, "
-         "which may take a reset of the GPU or of the node";
+  return fmt::format(
+      "the agent's test client (process {}) hangs in the driver and cannot be killed; no other is "
+      "started until it ends, which may take a reset of the GPU or of the node",
+      stuck_.pid());
 }
 
 }  // namespace tranche::node

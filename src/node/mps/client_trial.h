@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tries a daemon with a client of our own, and judges by what becomes of it.
+// Tests a daemon with a client of our own.
 //
-// One that does not end, not even when it is killed, sits in the driver on a GPU
-// that hangs. The next one would sit beside it, and so would its server, until the
-// node has no room for processes: none follows it until it is gone.
+// A client that does not end even when it is killed is stuck in the driver on a hanging GPU. The
+// next one and its server would be stuck, too, until the node runs out of processes. So none is
+// started until it has ended.
 //
 // Not thread-safe.
 #pragma once
@@ -20,17 +20,16 @@ namespace tranche::node {
 
 class ClientTrial {
  public:
-  // Waits for the client's end, or for something else to happen; false: the time is
-  // up, or nobody wants to know any more.
+  // Waits for the client's end or another event. False: the time is up, or the result no longer
+  // matters.
   using Wait = std::function<bool(const Process& client)>;
 
-  // Runs the client until it ends or is not waited for. What it says goes through a
-  // pipe at `place`.
+  // Runs the client until it ends or `wait` gives up. Its output goes through a pipe at `place`.
   CanaryVerdict run(const Command& client, const std::string& place, const Wait& wait);
 
-  // A client was killed, and is still there.
+  // Remembers a killed client that has not ended.
   void remember(Process client) { stuck_ = std::move(client); }
-  // Why none can be started; empty: one can.
+  // Why no client can be started; empty: one can.
   std::string stuck();
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/client_trial.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +39,7 @@ TEST(ClientTrial, EndsAClientThatIsNotWaitedFor) {
   EXPECT_EQ(trial.stuck(), "");
 }
 
-// The GPU hangs, and is reset in the end.
+// The GPU hangs and is reset later.
 TEST(ClientTrial, StartsNoneBesideOneThatHangs) {
   const TempDir dir;
   ClientTrial trial;
@@ -46,7 +47,7 @@ TEST(ClientTrial, StartsNoneBesideOneThatHangs) {
   ASSERT_TRUE(process) << process.error().message;
   const pid_t pid = process->pid();
   trial.remember(*std::move(process));
-  EXPECT_THAT(trial.stuck(), HasSubstr("process " + std::to_string(pid)));
+  EXPECT_THAT(trial.stuck(), HasSubstr(fmt::format("process {}", pid)));
   const auto waits = [](const Process&) { return true; };
   const CanaryVerdict verdict = trial.run(shell("exit 0"), dir.path("said"), waits);
   EXPECT_FALSE(verdict.through);

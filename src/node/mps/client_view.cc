@@ -2,6 +2,7 @@
 #include "node/mps/client_view.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr mode_t kPassable = 0755;
 
-// In the daemon's folder, which is ours alone.
+// In the daemon's folder, which only we can write.
 Status make_passable(int folder, const std::string& path, mode_t mode) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
   if (::mkdirat(folder, name.c_str(), mode) != 0 && errno != EEXIST) {
@@ -36,8 +37,7 @@ Status make_passable(int folder, const std::string& path, mode_t mode) {
   return Done{};
 }
 
-// NVIDIA's layout: its own daemon may have been here before us, and its plugin looks into
-// the folder.
+// NVIDIA's layout: its own daemon may have run here, and its plugin reads the folder.
 Result<UniqueFd> open_shared_layout(const std::string& path) {
   Result<TrustedFolder> folder = open_trusted_folder(path, Missing::kIsMade);
   if (!folder) return folder.error();
@@ -46,7 +46,7 @@ Result<UniqueFd> open_shared_layout(const std::string& path) {
   return fd;
 }
 
-// What a daemon has beside its pipe in NVIDIA's layout.
+// A daemon's entries beside its pipe in NVIDIA's layout.
 constexpr std::array kOfDaemons = {"log", "client", "output", "canary", "exclusive", "control.new"};
 
 Status empty_shared_layout(const MpsDaemonPlan& plan) {
@@ -54,7 +54,8 @@ Status empty_shared_layout(const MpsDaemonPlan& plan) {
       ::open(plan.folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return errno == ENOENT ? Status(Done{}) : errno_error("opening " + plan.folder);
   for (const char* name : kOfDaemons) {
-    if (Status gone = remove_entry(folder.get(), name, plan.folder + "/" + name); !gone) {
+    if (Status gone = remove_entry(folder.get(), name, fmt::format("{}/{}", plan.folder, name));
+        !gone) {
       return gone;
     }
   }
@@ -64,7 +65,8 @@ Status empty_shared_layout(const MpsDaemonPlan& plan) {
       ::openat(folder.get(), "pipe", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!pipe) return errno_error("opening " + plan.pipe());
   for (const std::string& name : *in_pipe) {
-    if (Status gone = remove_entry(pipe.get(), name, plan.pipe() + "/" + name); !gone) return gone;
+    const std::string path = fmt::format("{}/{}", plan.pipe(), name);
+    if (Status gone = remove_entry(pipe.get(), name, path); !gone) return gone;
   }
   return Done{};
 }
@@ -80,7 +82,7 @@ Status make_mps_folders(const MpsDaemonPlan& plan, const std::string& host_mount
     if (Status made = make_passable(folder->get(), path, kPassable); !made) return made;
   }
   if (!plan.shared_memory) return Done{};
-  // The folder beneath is for nobody.
+  // Nobody may use the folder beneath the mount.
   if (::mkdirat(folder->get(), "shm", 0700) != 0 && errno != EEXIST) {
     return errno_error("creating " + plan.shm());
   }
@@ -114,9 +116,9 @@ bool may_end_daemon_of(const MpsDaemonPlan& plan) {
 Status remove_mps_folders(const MpsDaemonPlan& plan) {
   if (plan.keep_pipe) return empty_shared_layout(plan);
   if (!may_end_daemon_of(plan)) {
-    return Error{ErrorCode::kUnavailable, plan.folder + " is not ours, and is left as it is"};
+    return Error{ErrorCode::kUnavailable, plan.folder + " is not ours; leaving it as it is"};
   }
-  // Also where this agent shares none: an earlier one may have.
+  // Even if this agent shares none: an earlier one may have.
   if (Status unmounted = unmount_shared_memory(plan.shm()); !unmounted) return unmounted;
   Status removed = remove_own_folder(plan.folder);
   return !removed && removed.error().code == ErrorCode::kNotFound ? Status(Done{}) : removed;

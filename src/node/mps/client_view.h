@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folders of a daemon, and the one that containers see. The pipe folder
-// holds a socket through which root in a container could stop the daemon or
-// raise limits; containers get a folder beside it with a hard link to the
-// clients' socket and nothing else. A container keeps its mount of the folder
-// while daemons come and go, and finds the new one's socket there.
+// The folders of a daemon, and the one for containers. With a socket in the pipe folder, root in a
+// container could stop the daemon or raise limits. So containers get a folder beside it, which has
+// only a hard link to the clients' socket. They keep this mount while daemons restart, and find the
+// new socket there.
 #pragma once
 
 #include <string>
@@ -14,21 +13,18 @@
 
 namespace tranche::node {
 
-// Makes the daemon's folders; any user can pass through them. Where the daemon shares
-// memory with containers, that is mounted; `host_mounts` is the host's mount table.
+// Creates the daemon's folders; any user can pass through them. Mounts the shared memory if the
+// plan has one; `host_mounts` is the host's mount table.
 Status make_mps_folders(const MpsDaemonPlan& plan,
                         const std::string& host_mounts = "/proc/1/mountinfo");
 
-// Lets clients in: puts the socket of the daemon that runs now into the
-// clients' folder, in one step.
+// Lets clients in: atomically links the running daemon's socket into the clients' folder.
 Status link_client_view(const MpsDaemonPlan& plan);
 
-// Whether what runs from the daemon's folder is ours to end: false where the folder is
-// there and somebody else's.
+// Whether we may end the daemon of this folder. False: the folder exists and is not ours.
 bool may_end_daemon_of(const MpsDaemonPlan& plan);
 
-// Removes everything that a daemon, and we for it, left. An error where the folder is
-// not ours; then nothing of it is touched.
+// Removes everything of a daemon. Error: the folder is not ours; then it is not touched.
 Status remove_mps_folders(const MpsDaemonPlan& plan);
 
 }  // namespace tranche::node

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/client_view.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -35,10 +36,10 @@ TEST(MpsClientView, IsRenewedInOneStepAndHoldsNothingElse) {
 
   std::ofstream{plan.pipe() + "/control_privileged"}.flush();
   for (int round = 0; round < 2; ++round) {
-    const std::string kept = dir.path("kept" + std::to_string(round));
+    const std::string kept = dir.path(fmt::format("kept{}", round));
     std::ofstream{plan.pipe() + "/control"}.flush();
     ASSERT_TRUE(link_client_view(plan));
-    ASSERT_TRUE(link_client_view(plan));  // once more is nothing new
+    ASSERT_TRUE(link_client_view(plan));  // a repeated call changes nothing
     EXPECT_EQ(inode_of(plan.client_view() + "/control"), inode_of(plan.pipe() + "/control"));
     EXPECT_THAT(*list_directory(plan.client_view()), ElementsAre("control"));
     ASSERT_EQ(::rename((plan.pipe() + "/control").c_str(), kept.c_str()), 0);

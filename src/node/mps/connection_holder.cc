@@ -24,15 +24,15 @@ std::multimap<std::uint32_t, pid_t> owners_of(const std::set<std::uint32_t>& ino
   return owners;
 }
 
-// The daemon with its servers, and we with our questions and trials.
+// The daemon, its servers, the agent and its child processes.
 bool is_ours(const ProcessFacts& process, pid_t daemon) {
   const pid_t self = ::getpid();
   return process.pid == daemon || process.parent == daemon || process.pid == self ||
          process.parent == self;
 }
 
-// The daemon's connections that it may be waiting for: the ones that it reads from or writes
-// to now, where /proc says that, or else all.
+// Connections that the daemon may be waiting for: those that it reads from or writes to now, if
+// /proc shows that, else all.
 std::vector<SocketPeer> connections_of(const Process& daemon) {
   const std::optional<std::map<int, bool>> waited_for = descriptors_waited_for(daemon.pid());
   std::vector<int> descriptors;
@@ -45,7 +45,7 @@ std::vector<SocketPeer> connections_of(const Process& daemon) {
     one.is_unread =
         waited_for && waited_for->contains(one.descriptor) && waited_for->at(one.descriptor);
   }
-  // Sockets that listen, and connections that are over and were never closed.
+  // Drops listening sockets, and ended connections that were never closed.
   if (!waited_for) std::erase_if(peers, [](const SocketPeer& one) { return one.peer == 0; });
   return peers;
 }
@@ -59,8 +59,8 @@ std::vector<ProcessFacts> living_children(pid_t parent) {
   return children;
 }
 
-// Connections of a server's whose other end is neither the server's own nor the daemon's.
-// Empty: it cannot be seen.
+// The clients of a server: connections whose other end is neither the server's own nor the
+// daemon's. Empty: unknown.
 std::optional<unsigned> clients_of(const ProcessFacts& server, pid_t daemon) {
   const Process process = Process::of(server.pid);
   if (!shows_descriptors(server.pid)) return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<unsigned> clients_of(const ProcessFacts& server, pid_t daemon) {
       if (facts && !is_ours(*facts, daemon)) clients.insert(facts->pid);
     }
   }
-  // Where no process is seen, each connection counts for one.
+  // A connection without a visible process counts as one client.
   return static_cast<unsigned>(clients.size()) + unseen;
 }
 
@@ -99,7 +99,7 @@ std::optional<HeldConnection> find_held_connection(const Process& daemon) {
                         .peer = peer.peer,
                         .connected_uid = peer.connected_uid,
                         .is_unread = peer.is_unread};
-    // A kernel that does not say whose the other end is still knows who connected.
+    // If the kernel does not report the other end, it still knows who connected.
     std::set<pid_t> pids;
     if (peer.peer != 0) {
       for (const auto& [inode, pid] : owners_of({peer.peer})) pids.insert(pid);
@@ -113,8 +113,8 @@ std::optional<HeldConnection> find_held_connection(const Process& daemon) {
       is_own = is_own || is_ours(*facts, daemon.pid());
       held.holders.push_back(*facts);
     }
-    // A client can send its end to the server, which then has one that it never made. Where
-    // whoever made it is gone, it counts as the server's: without that one all clients end.
+    // A client may pass its end to the server. If the creator is gone, treat it as the server's,
+    // because closing the server's connection ends all clients.
     if (is_own && peer.connected_by != 0) {
       const std::optional<ProcessFacts> connector = facts_of(peer.connected_by);
       is_own = !connector || is_ours(*connector, daemon.pid());
@@ -140,7 +140,7 @@ Silence look_at_silent_daemon(const Process& daemon) {
 }
 
 bool end_connection(const Process& daemon, const HeldConnection& held) {
-  // Where it is not known what the daemon waits for, it might be a client's that is at work.
+  // If it is unknown what the daemon waits for, this might be a working client's connection.
   const std::optional<std::map<int, bool>> waited_for = descriptors_waited_for(daemon.pid());
   if (!waited_for) return false;
   return std::ranges::any_of(*waited_for, [&](const auto& one) {
@@ -151,7 +151,7 @@ bool end_connection(const Process& daemon, const HeldConnection& held) {
 bool end_holder(const Process& daemon, const HeldConnection& held, const ProcessFacts& holder) {
   const Process process = Process::of(holder.pid);
   const std::optional<ProcessFacts> now = facts_of(holder.pid);
-  // A dead peer's inode is not told; then the number may be anybody's.
+  // The kernel does not report a dead peer's inode; then the pid may belong to any process.
   if (held.peer == 0 || !now || now->start != holder.start || now->pod != holder.pod) return false;
   if (!has_socket(holder.pid, held.peer)) return false;
   const std::vector<SocketPeer> waited_for = connections_of(daemon);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/control_program.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// For processes that were killed to be gone; one in a driver call takes long.
+// Time for killed processes to end; one in a driver call takes long.
 constexpr milliseconds kDying{5'000};
 constexpr milliseconds kOneDying{500};
 // In the arguments of daemon and server alike.
@@ -28,13 +30,13 @@ Error unanswered(std::string message) { return {ErrorCode::kUnavailable, std::mo
 }  // namespace
 
 std::optional<Process> find_daemon(const MpsDaemonPlan& plan) {
-  // Containers may write into a pipe folder of NVIDIA's layout: a named pipe there must
-  // not make us wait.
+  // Containers may write into a pipe folder of NVIDIA's layout: a named pipe there must not block
+  // us.
   const Result<std::string> text =
-      read_plain_file(plan.pipe() + "/" + kControlProgram + ".pid", 64);
+      read_plain_file(fmt::format("{}/{}.pid", plan.pipe(), kControlProgram), 64);
   const std::optional<pid_t> pid = text ? parse_number<pid_t>(trim(*text)) : std::nullopt;
   if (!pid) return std::nullopt;
-  // The number alone proves nothing: it may be a stranger's by now.
+  // Another process may have this pid by now.
   std::optional<Process> process = open_process(*pid, pipe_variable(plan), kControlProgram);
   if (!process) return std::nullopt;
   if (variable_of(*pid, "CUDA_VISIBLE_DEVICES") != join(plan.devices, ",")) return std::nullopt;
@@ -51,9 +53,9 @@ Result<std::string> ask_daemon(const DriverPrograms& programs, const MpsDaemonPl
       run_program(question_command(programs, plan.pipe()), question + "\n", patience);
   if (!answer) return answer.error();
   const std::optional<int> exit_code = answer->exit_code;
-  if (!exit_code) return unanswered("the MPS daemon does not answer '" + question + "'");
+  if (!exit_code) return unanswered(fmt::format("the MPS daemon does not answer '{}'", question));
   if (*exit_code != 0) {
-    return unanswered("the MPS daemon cannot be asked: " + printable(trim(answer->err)));
+    return unanswered("cannot query the MPS daemon: " + printable(trim(answer->err)));
   }
   return answer->out;
 }
@@ -63,9 +65,9 @@ void end_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
   const std::string variable = pipe_variable(plan);
   const bool can_ask = !programs.control.empty();
   if (can_ask && !find_processes(variable, kControlProgram).empty()) {
-    // `quit` alone waits for clients without end.
+    // Plain `quit` waits for clients without limit.
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(timings.drain);
-    const auto quit = ask_daemon(programs, plan, "quit -t " + std::to_string(seconds.count()),
+    const auto quit = ask_daemon(programs, plan, fmt::format("quit -t {}", seconds.count()),
                                  seconds + timings.answer);
     if (quit && process) process.wait(timings.answer);
   }
@@ -80,7 +82,7 @@ void end_daemon(const DriverPrograms& programs, const MpsDaemonPlan& plan,
     }
     left = find_processes(variable, kAnyProgram);
   }
-  // One that was started a moment ago has no arguments to be found by yet.
+  // A process that has just started has no arguments to be found by yet.
   if (process && !process.has_ended()) {
     process.kill();
     process.wait(kDying);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/daemon.h"
 
+#include <fmt/core.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Between two questions to a daemon that is just coming up; it takes about 20 ms.
+// Polling interval of a starting daemon, which takes about 20 ms.
 constexpr milliseconds kComingUp{20};
 constexpr int kRestoreTries = 7;
 
@@ -43,7 +44,7 @@ MpsDaemon::~MpsDaemon() {
   {
     const std::lock_guard lock(mutex_);
     if (goal_ == Goal::kRun) goal_ = Goal::kLeave;
-    is_let_go_ = true;
+    is_abandoned_ = true;
   }
   wake_.ring();
 }
@@ -96,7 +97,7 @@ void MpsDaemon::set_state(MpsState state, const std::string& problem) {
     if (before != state) status.since = std::chrono::system_clock::now();
     status.state = state;
     if (problem.empty()) return;
-    // When it began: the same one may be met again and again.
+    // The time of the first occurrence of a repeated problem.
     if (status.last_problem != problem || status.state != before) {
       status.last_problem_at = std::chrono::system_clock::now();
     }
@@ -117,13 +118,13 @@ void MpsDaemon::run() {
     if (goal() != Goal::kRun) break;
     const std::string problem = outcome ? "" : outcome.error().message;
     pause = next_backoff(timings_, pause, -left_until(up_at));
-    surroundings_.log->warning("mps daemon is in trouble and starts again",
+    surroundings_.log->warning("mps daemon failed; restarting it",
                                {{"daemon", plan_.name},
                                 {"problem", problem},
-                                {"in", std::to_string(pause.count()) + " ms"}});
+                                {"in", fmt::format("{} ms", pause.count())}});
     set_state(MpsState::kTrouble, problem);
-    // What cannot be asked or started again is not ended.
-    if (find_programs(surroundings_.host)) {
+    // Without the driver's programs the daemon could not be started again.
+    if (find_programs(surroundings_.places)) {
       stop_processes();
       change_status([](MpsDaemonStatus& status) { ++status.restarts; });
     }
@@ -136,30 +137,30 @@ void MpsDaemon::run() {
 
 Status MpsDaemon::bring_up() {
   set_state(MpsState::kStarting);
-  Result<DriverPrograms> programs = find_programs(surroundings_.host);
+  Result<DriverPrograms> programs = find_programs(surroundings_.places);
   if (!programs) return programs.error();
   programs_ = *std::move(programs);
-  if (Status made = make_server_link(surroundings_.path_folder, surroundings_.host.self); !made) {
+  if (Status made = make_server_link(surroundings_.path_folder, surroundings_.places.self); !made) {
     return made;
   }
-  if (Status made = make_mps_folders(plan_, surroundings_.host.host_mounts); !made) return made;
+  if (Status made = make_mps_folders(plan_, surroundings_.places.host_mounts); !made) return made;
   Result<DaemonOutput> output = DaemonOutput::open(plan_.folder + "/output");
   if (!output) return output.error();
   output_ = *std::move(output);
-  // What is in it was said to an agent before us.
+  // Its content was for an earlier agent.
   read_output(false);
   if (std::string stuck = trial_.stuck(); !stuck.empty()) return mps_trouble(std::move(stuck));
   if (Status set = apply_compute_mode(plan_, surroundings_.compute_mode.set); !set) return set;
   if (Status up = start_or_adopt(); !up) return up;
   Status ready = make_ready();
-  for (bool asked_again = false; !ready && !process_.has_ended() && goal() == Goal::kRun;) {
+  for (bool retried = false; !ready && !process_.has_ended() && goal() == Goal::kRun;) {
     if (is_silent_) {
-      if (Status answers = bear_silence(ready.error()); !answers) return answers;
+      if (Status answers = handle_no_answer(ready.error()); !answers) return answers;
     } else {
-      // One that was there before us may have clients, which would end with it.
-      const bool may_be_asked = status().adopted && !asked_again;
-      if (may_be_asked ? !may_be_asked_again(ready.error()) : !is_spared(ready.error())) break;
-      asked_again = true;
+      // An adopted daemon may have clients, which would end with it.
+      const bool may_retry = status().adopted && !retried;
+      if (may_retry ? !pause_and_retry(ready.error()) : !is_spared(ready.error())) break;
+      retried = true;
     }
     ready = make_ready();
   }
@@ -169,7 +170,7 @@ Status MpsDaemon::bring_up() {
 Status MpsDaemon::make_ready() {
   applied_.clear();
   is_hanging_ = false;
-  // Before any client: servers read default limits when they start.
+  // Before any client: servers read the default limits when they start.
   if (Status set = apply_limits(); !set) return set;
   if (!plan_.thread_percentage.empty()) {
     const auto set = ask(set_default_percentage(plan_.thread_percentage));
@@ -182,7 +183,7 @@ Status MpsDaemon::make_ready() {
 Status MpsDaemon::start_or_adopt() {
   const bool adopted = adopt();
   if (!adopted) {
-    if (goal() != Goal::kRun) return mps_trouble("it is to stop");
+    if (goal() != Goal::kRun) return mps_trouble("stopping");
     stop_processes();
     if (Status up = start(); !up) return up;
   }
@@ -196,24 +197,24 @@ Status MpsDaemon::start_or_adopt() {
 bool MpsDaemon::adopt() {
   std::optional<Process> found = find_daemon(plan_);
   if (!found) return false;
-  // One that shares other memory than its containers would get is of no use to them.
+  // The containers would get other shared memory than this daemon has.
   if (plan_.shared_memory && !has_shared_memory(found->pid(), plan_.shm())) return false;
   process_ = *std::move(found);
   change_status([&](MpsDaemonStatus& status) { status.pid = process_.pid(); });
   if (const auto first = ask("get_server_list"); !first) {
-    if (!bear_silence(first.error())) return false;
+    if (!handle_no_answer(first.error())) return false;
   }
-  surroundings_.log->info("mps daemon runs already and is kept",
+  surroundings_.log->info("mps daemon already runs; keeping it",
                           {{"daemon", plan_.name}, {"pid", std::to_string(process_.pid())}});
   return true;
 }
 
 Status MpsDaemon::start() {
-  if (!output_) return mps_trouble("there is nothing to read its output with");
+  if (!output_) return mps_trouble("its output cannot be read");
   const Result<UniqueFd> out = output_->writing_end();
   if (!out) return out.error();
   const Command command =
-      daemon_command(programs_, plan_, surroundings_.host, surroundings_.path_folder);
+      daemon_command(programs_, plan_, surroundings_.places, surroundings_.path_folder);
   Result<Process> process = Process::spawn(command, {.out = out->get(), .err = out->get()});
   if (!process) return process.error();
   process_ = *std::move(process);
@@ -228,10 +229,10 @@ Status MpsDaemon::await_answer() {
       return ended_error();
     }
     if (Clock::now() >= deadline) {
-      return bear_silence(mps_trouble("the MPS daemon does not answer"));
+      return handle_no_answer(mps_trouble("the MPS daemon does not answer"));
     }
   }
-  return mps_trouble("it is to stop");
+  return mps_trouble("stopping");
 }
 
 Error MpsDaemon::ended_error() {
@@ -239,7 +240,7 @@ Error MpsDaemon::ended_error() {
   std::string text = "the MPS daemon ended";
   if (!process_.ending().empty()) text += " with " + process_.ending();
   const std::string last = output_ ? output_->last_line() : "";
-  return mps_trouble(last.empty() ? text : text + "; its last words: " + last);
+  return mps_trouble(last.empty() ? text : fmt::format("{}; its last words: {}", text, last));
 }
 
 Status MpsDaemon::apply_limits() {
@@ -273,45 +274,45 @@ void MpsDaemon::stop_processes() {
 
 void MpsDaemon::clean_up() {
   set_state(MpsState::kStopping);
-  // Neither a daemon nor a compute mode of somebody else's.
+  // Leave another program's daemon and compute mode alone.
   if (!may_end_daemon_of(plan_)) return set_state(MpsState::kStopped);
   if (programs_.control.empty()) {
-    if (const Result<DriverPrograms> programs = find_programs(surroundings_.host)) {
+    if (const Result<DriverPrograms> programs = find_programs(surroundings_.places)) {
       programs_ = *programs;
     }
   }
   stop_processes();
-  Status done = put_compute_mode_back();
-  // Where the mode could not be put back its memory stays, for the next agent.
+  Status done = try_to_restore_compute_mode();
+  // If the mode was not restored, its file stays for the next agent.
   if (done) done = remove_mps_folders(plan_);
   const std::string problem = done ? "" : done.error().message;
   if (done) {
     surroundings_.log->info("mps daemon is stopped", {{"daemon", plan_.name}});
   } else {
-    surroundings_.log->warning("mps daemon is stopped, but left something behind",
+    surroundings_.log->warning("mps daemon is stopped, but its cleanup is incomplete",
                                {{"daemon", plan_.name}, {"problem", problem}});
   }
   set_state(MpsState::kStopped, problem);
 }
 
-// Tried for about a minute: nobody else can compute on the GPU until it is done.
-Status MpsDaemon::put_compute_mode_back() {
-  const auto is_let_go = [this] {
+// Tries for about a minute, because no other program can use the GPU until then.
+Status MpsDaemon::try_to_restore_compute_mode() {
+  const auto is_abandoned = [this] {
     const std::lock_guard lock(mutex_);
-    return is_let_go_;
+    return is_abandoned_;
   };
   milliseconds pause{0};
   for (int tries = 1;; ++tries) {
     Status done = restore_compute_mode(plan_, surroundings_.compute_mode.set);
-    if (done || is_let_go() || tries == kRestoreTries) return done;
+    if (done || is_abandoned() || tries == kRestoreTries) return done;
     if (tries == 1) {
-      surroundings_.log->warning("the compute mode is not put back yet",
+      surroundings_.log->warning("cannot restore the compute mode yet",
                                  {{"daemon", plan_.name}, {"problem", done.error().message}});
     }
     set_state(MpsState::kStopping, done.error().message);
     pause = next_backoff(timings_, pause, milliseconds(0));
     for (const Clock::time_point until = Clock::now() + pause;
-         !is_let_go() && wait_until(until) != Event::kTime;) {
+         !is_abandoned() && wait_until(until) != Event::kTime;) {
     }
   }
 }
@@ -334,7 +335,7 @@ MpsDaemon::Event MpsDaemon::wait_until(Clock::time_point deadline, const Process
                                  pollfd{output_ ? output_->fd() : -1, POLLIN, 0},
                                  pollfd{process_ ? process_.fd() : -1, POLLIN, 0},
                                  pollfd{also != nullptr ? also->fd() : -1, POLLIN, 0}};
-    // A kernel that cannot tell of an end is asked now and then.
+    // Without a pidfd, poll for the end.
     const bool blind = (process_ && process_.fd() < 0) || (also != nullptr && also->fd() < 0);
     const milliseconds patience = blind ? std::min(left, milliseconds(200)) : left;
     ::poll(polled.data(), polled.size(), static_cast<int>(patience.count()));
@@ -358,9 +359,9 @@ void MpsDaemon::read_output(bool with_commands, bool has_ended) {
       ++foreign_commands_;
       foreign_command_ = std::move(command);
     }
-    // The last line of one that has ended is in the error that is logged for it.
-    const bool is_told = has_ended && line == output_->last_line();
-    if (is_told || !is_worth_logging(line)) continue;
+    // The last line of an ended daemon is already in its logged error.
+    const bool is_logged = has_ended && line == output_->last_line();
+    if (is_logged || !is_worth_logging(line)) continue;
     surroundings_.log->warning("mps daemon says", {{"daemon", plan_.name}, {"line", line}});
   }
 }

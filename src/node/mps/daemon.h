@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One MPS control daemon's life: started or adopted, limits set, tried with a
-// real client, watched, restarted with growing pauses, drained. Each has a
-// thread of its own, so whatever one of them does, or does not, is no other's
-// concern.
+// The life of one MPS control daemon: started or adopted, limits set, tested with a real client,
+// watched, restarted with growing pauses, drained. Each has its own thread, so that they do not
+// affect each other.
 //
 // Public functions may be called from any thread.
 #pragma once
@@ -40,30 +39,29 @@ inline Error mps_trouble(std::string message) {
 class MpsDaemon {
  public:
   struct Surroundings {
-    MpsPlaces host;
+    MpsPlaces places;
     MpsTimings timings;
-    std::string path_folder;  // holds nvidia-cuda-mps-server, which is us
+    std::string path_folder;  // has our link nvidia-cuda-mps-server
     ComputeModeDriver compute_mode;
     const Log* log;                   // outlives the daemon
-    std::function<void()> on_change;  // status() has something new; called on the own thread
+    std::function<void()> on_change;  // status() changed; called on the own thread
   };
 
   enum class Goal { kRun, kLeave, kDrain };
 
-  // With kDrain one that an earlier agent left is ended, and none started.
+  // With kDrain, ends an earlier agent's daemon and starts none.
   MpsDaemon(MpsDaemonPlan plan, Surroundings surroundings, Goal goal = Goal::kRun);
   MpsDaemon(const MpsDaemon&) = delete;
   MpsDaemon& operator=(const MpsDaemon&) = delete;
-  // Lets go of the daemon and leaves it running for its clients; the next agent
-  // adopts it. One that is being drained is gone when this returns.
+  // Leaves the daemon running for its clients; the next agent adopts it. A daemon that is being
+  // drained has ended when this returns.
   ~MpsDaemon();
 
   MpsDaemonStatus status() const;
-  // New limits for clients to come; in force within moments.
+  // Limits for new clients; in force within moments.
   void set_limits(MemoryLimits limits);
   void set_rules(const MpsRules& rules);
-  // Lets no more clients in, ends the daemon and removes what is left of it.
-  // status() says kStopped when that is done.
+  // Refuses new clients, ends the daemon and removes its files. Then status() says kStopped.
   void drain();
 
  private:
@@ -79,39 +77,38 @@ class MpsDaemon {
   Status await_answer();
   Status apply_limits();
   Status let_clients_in();
-  // Until there is trouble, or something else is wished for.
+  // Returns on trouble or when the goal changed.
   Status watch();
   Status check(bool with_look, bool with_canary);
   Status check_again(const Error& first);
-  // Ending a daemon ends every client, and one question that went wrong may have
-  // been our own trouble: no container is sent there, and after a pause it is
-  // asked once more. False: it ended, or something else is wished for.
-  bool may_be_asked_again(const Error& first);
-  // A client of ours hangs for the second time. True: others compute through the daemon, so
-  // it is not restarted, and it may be asked again.
+  // Restarting ends every client, so a failed query is repeated once after a pause. False: the
+  // daemon exited or the plan changed.
+  bool pause_and_retry(const Error& first);
+  // The test client hangs for the second time. True: other clients use the daemon, so it is queried
+  // again instead of restarted.
   bool is_spared(const Error& trouble);
-  // It answers no question: names and ends whom it waits for, and goes on
-  // asking. An error: it ended or is to be restarted.
-  Status bear_silence(const Error& first);
-  // True: something was ended, and there is no need to wait.
+  // The daemon does not answer: reports and disconnects the client that blocks it, then retries.
+  // Error: it exited or has to be restarted.
+  Status handle_no_answer(const Error& first);
+  // True: something was ended, so retry at once.
   bool end_holders(const Silence& silence);
   bool kill_holders(const HeldConnection& held, const std::vector<ProcessFacts>& holders);
   void pause();
-  void tell_trouble(const std::string& problem);
+  void report_trouble(const std::string& problem);
   Status look();
   Status renew(const std::vector<int>& servers);
   void check_compute_mode();
   void look_at_clients(const std::vector<int>& pids);
   void report_foreign_commands();
   Status try_client();
-  // `looks`: at the connections that the daemon waited for while the client did.
+  // `looks` collects the connections that the daemon waited for meanwhile.
   CanaryVerdict run_canary(HeldThroughout& looks);
   void stop_processes();
   void clean_up();
-  Status put_compute_mode_back();
+  Status try_to_restore_compute_mode();
 
   Result<std::string> ask(const std::string& question);
-  // Waits, reading the daemon's output; `also` is another process to wait for.
+  // Waits and reads the daemon's output; `also` is another process to wait for.
   Event wait_until(Clock::time_point deadline, const Process* also = nullptr);
   void read_output(bool with_commands = true, bool has_ended = false);
   Error ended_error();
@@ -128,9 +125,9 @@ class MpsDaemon {
   // Guarded by mutex_.
   MpsDaemonStatus status_;
   Goal goal_;
-  bool is_let_go_ = false;  // nobody waits for anything any more
+  bool is_abandoned_ = false;  // the destructor runs
 
-  // The own thread's.
+  // Used by the own thread only.
   MpsDaemonPlan plan_;
   DriverPrograms programs_;
   Process process_;
@@ -138,16 +135,16 @@ class MpsDaemon {
   MemoryLimits applied_;
   ClientTrial trial_;
   HoldingTime holding_;
-  bool is_silent_ = false;      // the last question got no answer
-  bool is_hanging_ = false;     // the last client of ours got no answer
-  bool is_recovering_ = false;  // its server takes no clients yet
-  std::string mode_problem_;    // why the devices may be used by others than MPS
+  bool is_silent_ = false;      // the last query got no answer
+  bool is_hanging_ = false;     // the last test client hung
+  bool is_recovering_ = false;  // its server accepts no clients yet
+  std::string mode_problem_;    // why the devices are not exclusive to MPS
   OwnCommands own_commands_;
-  // Commands of others that are not reported yet.
+  // Commands of others, not yet reported.
   unsigned foreign_commands_ = 0;
   std::string foreign_command_;
-  std::string root_clients_told_;
-  bool no_library_told_ = false;
+  std::string logged_root_clients_;
+  bool no_library_logged_ = false;
 
   std::jthread thread_;  // last: it uses all of the above
 };

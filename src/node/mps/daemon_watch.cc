@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A daemon that is up: asked, tried with clients, and borne while it is silent.
+// The watch over a running daemon: queries, test clients, and waiting while it does not answer.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +16,7 @@
 namespace tranche::node {
 namespace {
 
-// Between two looks at a client that tries the daemon.
+// Between two checks of a running test client.
 constexpr std::chrono::milliseconds kLookAtTrial{500};
 
 }  // namespace
@@ -28,7 +30,7 @@ Status MpsDaemon::watch() {
     if (foreign_commands_ > 0) next = std::min(next, next_report);
     if (wait_until(next) == Event::kEnded) return ended_error();
     if (goal() != Goal::kRun) break;
-    // Whoever sends many is not reported, nor answered with a look, for each.
+    // Many commands in a row cause one report and one check.
     if (foreign_commands_ > 0 && Clock::now() >= next_report) {
       report_foreign_commands();
       next_report = Clock::now() + timings_.least_backoff;
@@ -38,13 +40,13 @@ Status MpsDaemon::watch() {
     const bool with_look = with_canary || Clock::now() >= next_look;
     Status fine = check(with_look, with_canary);
     if (!fine && !process_.has_ended()) fine = check_again(fine.error());
-    // What a question in vain says is not why.
+    // The end is the reason, not the failed query.
     if (!fine && process_.has_ended()) return ended_error();
-    // Without the driver's programs nobody can ask, and nothing is known to be wrong.
-    if (!fine && find_programs(surroundings_.host)) return fine;
-    // A restart would not cure it, and end the clients.
+    // Without the driver's programs a query fails, which is no fault of the daemon.
+    if (!fine && find_programs(surroundings_.places)) return fine;
+    // A restart would not help and would end the clients.
     if (fine && !mode_problem_.empty()) {
-      tell_trouble(mode_problem_);
+      report_trouble(mode_problem_);
     } else if (fine && status().state != MpsState::kReady) {
       surroundings_.log->info("mps daemon answers again", {{"daemon", plan_.name}});
       set_state(MpsState::kReady);
@@ -68,14 +70,14 @@ Status MpsDaemon::check(bool with_look, bool with_canary) {
 Status MpsDaemon::check_again(const Error& first) {
   Status fine = first;
   const Clock::time_point recovered = Clock::now() + timings_.recover;
-  for (bool asked_again = false; !fine && !process_.has_ended() && goal() == Goal::kRun;) {
+  for (bool retried = false; !fine && !process_.has_ended() && goal() == Goal::kRun;) {
     if (is_silent_) {
-      if (Status answers = bear_silence(fine.error()); !answers) return answers;
+      if (Status answers = handle_no_answer(fine.error()); !answers) return answers;
     } else if (is_recovering_ && Clock::now() < recovered) {
-      if (!may_be_asked_again(fine.error())) return fine;
+      if (!pause_and_retry(fine.error())) return fine;
     } else {
-      if (asked_again ? !is_spared(fine.error()) : !may_be_asked_again(fine.error())) return fine;
-      asked_again = true;
+      if (retried ? !is_spared(fine.error()) : !pause_and_retry(fine.error())) return fine;
+      retried = true;
     }
     fine = check(true, true);
   }
@@ -83,7 +85,7 @@ Status MpsDaemon::check_again(const Error& first) {
 }
 
 void MpsDaemon::report_foreign_commands() {
-  surroundings_.log->warning("mps daemon got a command that is not the agent's",
+  surroundings_.log->warning("mps daemon got a command from another program",
                              {{"daemon", plan_.name},
                               {"command", foreign_command_},
                               {"commands", std::to_string(foreign_commands_)}});
@@ -101,7 +103,7 @@ Status MpsDaemon::renew(const std::vector<int>& servers) {
       renew_limits([this](const std::string& it) { return ask(it); }, plan, servers);
   if (!changes) return changes.error();
   for (const std::string& change : *changes) {
-    surroundings_.log->warning("mps limit was changed by somebody else and is set again",
+    surroundings_.log->warning("mps limit was changed by another program; set it again",
                                {{"daemon", plan_.name}, {"change", change}});
   }
   return Done{};
@@ -112,7 +114,7 @@ void MpsDaemon::check_compute_mode() {
   mode_problem_ = changed ? "" : changed.error().message;
   if (!changed) return;
   for (const std::string& uuid : *changed) {
-    surroundings_.log->warning("compute mode was changed by somebody else and is set again",
+    surroundings_.log->warning("compute mode was changed by another program; set it again",
                                {{"daemon", plan_.name}, {"gpu", uuid}});
   }
 }
@@ -130,12 +132,12 @@ void MpsDaemon::look_at_clients(const std::vector<int>& pids) {
   }
   const bool forbidden = status().rules.clients == MpsClients::kNonRoot;
   const std::string text = forbidden ? join(named, ", ") : "";
-  if (!text.empty() && text != root_clients_told_) {
+  if (!text.empty() && text != logged_root_clients_) {
     surroundings_.log->warning(
         "mps clients run as root although mps.clients is non-root; limits do not hold for them",
         {{"daemon", plan_.name}, {"clients", text}});
   }
-  root_clients_told_ = text;
+  logged_root_clients_ = text;
   change_status([&](MpsDaemonStatus& status) {
     status.clients = static_cast<unsigned>(pids.size());
     status.root_clients = root;
@@ -155,14 +157,14 @@ Status MpsDaemon::look() {
 }
 
 Status MpsDaemon::try_client() {
-  if (no_library_told_) return Done{};
+  if (no_library_logged_) return Done{};
   HeldThroughout looks;
   const CanaryVerdict verdict = run_canary(looks);
   is_recovering_ = verdict.not_ready;
   is_hanging_ = verdict.hangs;
   if (verdict.no_library) {
-    no_library_told_ = true;
-    surroundings_.log->warning("mps daemons are not tried with a client",
+    no_library_logged_ = true;
+    surroundings_.log->warning("mps daemons are not tested with a client",
                                {{"daemon", plan_.name}, {"reason", verdict.problem}});
     return Done{};
   }
@@ -170,12 +172,12 @@ Status MpsDaemon::try_client() {
   if (process_.has_ended()) return ended_error();
   const std::optional<HeldConnection>& held = looks.held();
   if (!verdict.through && held) {
-    // The client waited behind somebody else: that says nothing of the server.
+    // The client waited for another connection: that says nothing about the server.
     is_silent_ = true;
     return mps_trouble(describe(*held));
   }
   if (!verdict.through) return mps_trouble(verdict.problem);
-  // A client that does not find the daemon runs without it and says nothing.
+  // A client that does not find the daemon silently runs without it.
   const Result<std::string> servers = ask("get_server_list");
   if (!servers) return servers.error();
   if (parse_pids(*servers).empty()) return mps_trouble("a client ran, but not through the daemon");
@@ -184,15 +186,15 @@ Status MpsDaemon::try_client() {
 
 CanaryVerdict MpsDaemon::run_canary(HeldThroughout& looks) {
   const Clock::time_point deadline = Clock::now() + timings_.client;
-  return trial_.run(canary_command(programs_, plan_, surroundings_.host), plan_.folder + "/canary",
-                    [&](const Process& client) {
+  return trial_.run(canary_command(programs_, plan_, surroundings_.places),
+                    plan_.folder + "/canary", [&](const Process& client) {
                       if (Clock::now() >= deadline || goal() != Goal::kRun) return false;
                       const auto next = std::min(deadline, Clock::now() + kLookAtTrial);
                       if (wait_until(next, &client) == Event::kEnded) return false;
                       std::optional<HeldConnection> held = find_held_connection(process_);
                       holding_.observe(held, Clock::now());
                       looks.observe(std::move(held));
-                      // Somebody may be waiting for more room just now.
+                      // A client may be waiting for a higher limit.
                       return static_cast<bool>(apply_limits());
                     });
 }
@@ -201,23 +203,23 @@ bool MpsDaemon::is_spared(const Error& trouble) {
   if (!is_hanging_) return false;
   const Silence silence = look_at_silent_daemon(process_);
   if (is_to_be_restarted(silence)) return false;
-  return may_be_asked_again({trouble.code, describe(silence, trouble.message)});
+  return pause_and_retry({trouble.code, describe(silence, trouble.message)});
 }
 
-Status MpsDaemon::bear_silence(const Error& first) {
-  for (bool asked_again = false; goal() == Goal::kRun; asked_again = true) {
+Status MpsDaemon::handle_no_answer(const Error& first) {
+  for (bool retried = false; goal() == Goal::kRun; retried = true) {
     const Silence silence = look_at_silent_daemon(process_);
     if (process_.has_ended()) return ended_error();
-    tell_trouble(describe(silence, first.message));
-    // Without the driver's programs nobody can ask, and nothing is known to be wrong.
-    if (asked_again && is_to_be_restarted(silence) && find_programs(surroundings_.host)) {
+    report_trouble(describe(silence, first.message));
+    // Without the driver's programs a query fails, which is no fault of the daemon.
+    if (retried && is_to_be_restarted(silence) && find_programs(surroundings_.places)) {
       return mps_trouble(describe(silence, first.message));
     }
     if (!end_holders(silence)) pause();
     if (process_.has_ended()) return ended_error();
     if (ask("get_server_list")) return Done{};
   }
-  return mps_trouble("it is to stop");
+  return mps_trouble("stopping");
 }
 
 bool MpsDaemon::end_holders(const Silence& silence) {
@@ -228,9 +230,9 @@ bool MpsDaemon::end_holders(const Silence& silence) {
   const bool ended = end_connection(process_, held);
   if (ended) {
     holding_.note_ended(held);
-    surroundings_.log->warning("a connection kept the mps daemon from answering and was ended",
+    surroundings_.log->warning("closed a connection that kept the mps daemon from answering",
                                {{"daemon", plan_.name}, {"holder", holders_text(held)}});
-    set_state(MpsState::kTrouble, describe(held) + "; the agent ended the connection");
+    set_state(MpsState::kTrouble, describe(held) + "; the agent closed the connection");
   }
   return ended || kill_holders(held, due.holders);
 }
@@ -240,9 +242,10 @@ bool MpsDaemon::kill_holders(const HeldConnection& held, const std::vector<Proce
   for (const ProcessFacts& holder : holders) {
     if (!end_holder(process_, held, holder)) continue;
     killed = true;
-    surroundings_.log->warning("a process kept the mps daemon from answering and was killed",
+    surroundings_.log->warning("killed a process that kept the mps daemon from answering",
                                {{"daemon", plan_.name}, {"process", describe(holder)}});
-    set_state(MpsState::kTrouble, describe(held) + "; the agent killed " + describe(holder));
+    set_state(MpsState::kTrouble,
+              fmt::format("{}; the agent killed {}", describe(held), describe(holder)));
   }
   return killed;
 }
@@ -253,10 +256,10 @@ void MpsDaemon::pause() {
   }
 }
 
-void MpsDaemon::tell_trouble(const std::string& problem) {
+void MpsDaemon::report_trouble(const std::string& problem) {
   const MpsDaemonStatus before = status();
   set_state(MpsState::kTrouble, problem);
-  // Told once: it may last, as while a driver's package is away.
+  // Logged once: it may last, for example while the driver's package is replaced.
   const std::string_view what = "mps daemon may be in trouble";
   if (before.state == MpsState::kTrouble && before.last_problem == problem) {
     surroundings_.log->debug(what, {{"daemon", plan_.name}, {"problem", problem}});
@@ -265,8 +268,8 @@ void MpsDaemon::tell_trouble(const std::string& problem) {
   }
 }
 
-bool MpsDaemon::may_be_asked_again(const Error& first) {
-  tell_trouble(first.message);
+bool MpsDaemon::pause_and_retry(const Error& first) {
+  report_trouble(first.message);
   pause();
   return !process_.has_ended() && goal() == Goal::kRun;
 }

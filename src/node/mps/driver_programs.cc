@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/driver_programs.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -18,7 +20,7 @@ constexpr std::array kLoaders = {"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-a
 
 std::optional<std::string> find_program(const DriverRoot& root, const std::string& name) {
   for (const char* folder : kProgramFolders) {
-    const std::optional<std::string> found = root.resolve(std::string(folder) + "/" + name);
+    const std::optional<std::string> found = root.resolve(fmt::format("{}/{}", folder, name));
     if (found) return root.here(*found);
   }
   return std::nullopt;
@@ -51,21 +53,24 @@ std::optional<DriverPrograms> find_below(const std::string& driver_root) {
   return programs;
 }
 
-std::string entry(const std::string& name, const std::string& value) { return name + "=" + value; }
+std::string entry(const std::string& name, const std::string& value) {
+  return fmt::format("{}={}", name, value);
+}
 
 std::string visible(const MpsDaemonPlan& plan) { return join(plan.devices, ","); }
 
 }  // namespace
 
-Result<DriverPrograms> find_programs(const MpsPlaces& host) {
-  std::optional<DriverPrograms> found = find_below(host.driver_root);
-  // NVIDIA's container runtime puts the driver's programs into our own root.
-  if (!found && host.driver_root != "/") found = find_below("/");
+Result<DriverPrograms> find_programs(const MpsPlaces& places) {
+  std::optional<DriverPrograms> found = find_below(places.driver_root);
+  // NVIDIA's container runtime mounts the driver's programs into our own root.
+  if (!found && places.driver_root != "/") found = find_below("/");
   if (found) return *std::move(found);
   return Error{ErrorCode::kNotFound,
-               std::string(kControlProgram) + " is not in the driver root " + host.driver_root +
-                   ", nor in /, or " + kServerProgram + " is not beside it (looked in " +
-                   join({kProgramFolders.begin(), kProgramFolders.end()}, ", ") + ")"};
+               fmt::format("{} is not in the driver root {}, nor in /, or {} is not beside it "
+                           "(looked in {})",
+                           kControlProgram, places.driver_root, kServerProgram,
+                           join({kProgramFolders.begin(), kProgramFolders.end()}, ", "))};
 }
 
 std::vector<std::string> control_words(const DriverPrograms& programs) {
@@ -74,18 +79,18 @@ std::vector<std::string> control_words(const DriverPrograms& programs) {
 }
 
 Command daemon_command(const DriverPrograms& programs, const MpsDaemonPlan& plan,
-                       const MpsPlaces& host, const std::string& path_folder) {
+                       const MpsPlaces& places, const std::string& path_folder) {
   Command command;
-  if (plan.shared_memory) command.words = {host.self, kSharedMemoryCommand, plan.shm()};
+  if (plan.shared_memory) command.words = {places.self, kSharedMemoryCommand, plan.shm()};
   for (const std::string& word : control_words(programs)) command.words.push_back(word);
   command.words.emplace_back("-f");
-  // Without it a client of a second user waits until the first user's are gone.
+  // Without it a client of a second user waits until the first user's clients have ended.
   command.words.emplace_back("--multiuser-server");
   command.environment = {
       entry("CUDA_MPS_PIPE_DIRECTORY", plan.pipe()),
       entry("CUDA_MPS_LOG_DIRECTORY", plan.log()),
       entry("CUDA_VISIBLE_DEVICES", visible(plan)),
-      // It starts the server as the first `nvidia-cuda-mps-server` of the path.
+      // The daemon starts the first `nvidia-cuda-mps-server` in its PATH.
       entry("PATH", path_folder),
       entry(kServerVariable, programs.server),
       entry(kLoaderVariable, programs.loader),
@@ -100,14 +105,14 @@ Command question_command(const DriverPrograms& programs, const std::string& pipe
 }
 
 Command canary_command(const DriverPrograms& programs, const MpsDaemonPlan& plan,
-                       const MpsPlaces& host) {
-  Command command{.words = {host.self, kCanaryCommand},
+                       const MpsPlaces& places) {
+  Command command{.words = {places.self, kCanaryCommand},
                   .environment = {
-                      // Through the folder that containers get.
+                      // The folder that containers get.
                       entry("CUDA_MPS_PIPE_DIRECTORY", plan.client_view()),
                       entry("CUDA_VISIBLE_DEVICES", visible(plan)),
-                      // A context for few multiprocessors takes little memory:
-                      // 58 MiB instead of 518 on an H200.
+                      // Fewer multiprocessors make a smaller context: 58 MiB instead of 518 on an
+                      // H200.
                       entry("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "1"),
                   }};
   if (!programs.libcuda.empty()) command.words.push_back(programs.libcuda);

@@ -54,7 +54,7 @@ TEST_F(DriverProgramsTest, RunWithTheRootsLoaderAndLibraries) {
   add("/usr/lib/x86_64-linux-gnu/libc.so.6");
   add("/usr/lib64/libcuda.so.1");
   std::filesystem::create_directories(root_.path("lib64"));
-  // Absolute, as Ubuntu has it: it means a file of that root, not of ours.
+  // An absolute link, as on Ubuntu: it means a file of that root, not of ours.
   std::filesystem::create_symlink("/usr/lib/x86_64-linux-gnu/ld-2.31.so",
                                   root_.path("lib64/ld-linux-x86-64.so.2"));
   const Result<DriverPrograms> found = find_programs({.driver_root = root_.path()});
@@ -66,7 +66,7 @@ TEST_F(DriverProgramsTest, RunWithTheRootsLoaderAndLibraries) {
   EXPECT_EQ(found->libcuda, root_.path("usr/lib64/libcuda.so.1"));
 }
 
-TEST_F(DriverProgramsTest, AreToldEverythingByTheirEnvironmentAlone) {
+TEST_F(DriverProgramsTest, GetEverythingFromTheirEnvironmentAlone) {
   const DriverPrograms programs{.control = "/r/control",
                                 .server = "/r/server",
                                 .loader = "/r/ld.so",

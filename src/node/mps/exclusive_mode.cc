@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/exclusive_mode.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -16,14 +17,14 @@ std::string memory_of(const MpsDaemonPlan& plan) { return plan.folder + "/exclus
 Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set) {
   if (!plan.exclusive) return restore_compute_mode(plan, set);
   if (!set) {
-    return Error{ErrorCode::kUnavailable, "there is nothing to set the compute mode with"};
+    return Error{ErrorCode::kUnavailable, "the compute mode cannot be set"};
   }
-  // Remembered first: a crash in between leaves one too many to put back.
+  // First, because a crash in between then restores one device too many.
   const std::string text = join(plan.devices, "\n") + "\n";
   if (Status kept = write_atomically(memory_of(plan), text); !kept) return kept;
   for (const std::string& uuid : plan.devices) {
     if (Status done = set(uuid, true); !done) {
-      return done.error().in("setting " + uuid + " to be used by MPS alone");
+      return done.error().in(fmt::format("making {} exclusive to MPS", uuid));
     }
   }
   return Done{};
@@ -38,7 +39,7 @@ Result<std::vector<std::string>> renew_compute_mode(const MpsDaemonPlan& plan,
     if (!exclusive || *exclusive) continue;
     changed.push_back(uuid);
     if (Status done = driver.set(uuid, true); !done) {
-      return done.error().in("setting " + uuid + " to be used by MPS alone again");
+      return done.error().in(fmt::format("making {} exclusive to MPS again", uuid));
     }
   }
   return changed;
@@ -53,7 +54,7 @@ Status restore_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set
   for (const std::string& uuid : split(*text, '\n')) {
     if (uuid.empty() || !set) continue;
     if (Status done = set(uuid, false); !done) {
-      outcome = done.error().in("putting back the compute mode of " + uuid);
+      outcome = done.error().in("restoring the compute mode of " + uuid);
     }
   }
   if (outcome) ::unlink(memory_of(plan).c_str());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The GPUs that were set to serve nobody but an MPS daemon, remembered in the
-// daemon's folder: whoever removes the daemon puts them back, also when the
-// agent that set them is long gone.
+// GPUs that are exclusive to an MPS daemon, remembered in the daemon's folder: whoever removes the
+// daemon restores them, even if the agent that set them has long ended.
 #pragma once
 
 #include <functional>
@@ -16,7 +15,7 @@ namespace tranche::node {
 
 // Sets a device's compute mode: exclusive to one process, or the default.
 using SetComputeMode = std::function<Status(const std::string& uuid, bool exclusive)>;
-// Whether a device is exclusive to one process now.
+// Whether a device is exclusive to one process.
 using IsExclusive = std::function<Result<bool>(const std::string& uuid)>;
 
 struct ComputeModeDriver {
@@ -24,15 +23,13 @@ struct ComputeModeDriver {
   IsExclusive is_exclusive;
 };
 
-// Brings the devices to what the plan says. Touches none that is not exclusive
-// and was not made so by us.
+// Makes the devices exclusive or not, as planned. Restores only devices that we made exclusive.
 Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set);
-// Sets again what somebody else changed since: those devices, by uuid. A device whose mode
-// cannot be read counts as unchanged. An error: one cannot be set.
+// Makes devices exclusive again that another program changed, and returns their uuids. A device
+// whose mode cannot be read counts as unchanged. Error: one cannot be set.
 Result<std::vector<std::string>> renew_compute_mode(const MpsDaemonPlan& plan,
                                                     const ComputeModeDriver& driver);
-// Puts back what was set. A device that cannot be put back does not keep the
-// others from it.
+// Restores the modes. Continues with the others after a failure.
 Status restore_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set);
 
 }  // namespace tranche::node

@@ -35,7 +35,7 @@ class ComputeModeTest : public testing::Test {
 
 TEST_F(ComputeModeTest, IsPutBackByALaterAgent) {
   ASSERT_TRUE(apply_compute_mode(plan_, set_));
-  // The later one knows only the folder.
+  // The later agent knows only the folder.
   ASSERT_TRUE(restore_compute_mode({.folder = dir_.path()}, set_));
   EXPECT_THAT(calls_, ElementsAre("GPU-a exclusive", "GPU-a default"));
   ASSERT_TRUE(restore_compute_mode(plan_, set_));
@@ -49,7 +49,7 @@ TEST_F(ComputeModeTest, IsPutBackWhenThePlanNoLongerAsksForIt) {
   EXPECT_THAT(calls_, ElementsAre("GPU-a exclusive", "GPU-a default"));
 }
 
-TEST_F(ComputeModeTest, IsNotTouchedWhereNobodyAsked) {
+TEST_F(ComputeModeTest, IsNotTouchedWithoutAnExclusivePlan) {
   plan_.exclusive = false;
   ASSERT_TRUE(apply_compute_mode(plan_, set_));
   ASSERT_TRUE(restore_compute_mode(plan_, set_));
@@ -60,7 +60,7 @@ TEST_F(ComputeModeTest, IsRememberedUntilItCouldBePutBack) {
   ASSERT_TRUE(apply_compute_mode(plan_, set_));
   fails_ = true;
   EXPECT_THAT(restore_compute_mode(plan_, set_).error().message,
-              HasSubstr("putting back the compute mode of GPU-a: no permission"));
+              HasSubstr("restoring the compute mode of GPU-a: no permission"));
   EXPECT_TRUE(path_exists(dir_.path("exclusive")));
   fails_ = false;
   ASSERT_TRUE(restore_compute_mode(plan_, set_));
@@ -68,7 +68,8 @@ TEST_F(ComputeModeTest, IsRememberedUntilItCouldBePutBack) {
 }
 
 TEST_F(ComputeModeTest, CannotBeSetWithNothing) {
-  EXPECT_THAT(apply_compute_mode(plan_, {}).error().message, HasSubstr("nothing to set"));
+  EXPECT_THAT(apply_compute_mode(plan_, {}).error().message,
+              HasSubstr("the compute mode cannot be set"));
 }
 
 }  // namespace

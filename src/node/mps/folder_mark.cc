@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -28,18 +29,18 @@ std::string unfinished_mark() { return std::string(kMpsMark) + ".new"; }
 
 Error not_ours(const std::string& path, const std::string& such_as) {
   return {ErrorCode::kInvalidArgument,
-          path + " has data in it that is not ours" +
-              (such_as.empty() ? std::string() : ", such as " + such_as) +
-              "; move it away, or give another directory for MPS daemons"};
+          fmt::format("{} has data in it that is not ours{}; move it away, or give another "
+                      "directory for MPS daemons",
+                      path, such_as.empty() ? "" : ", such as " + such_as)};
 }
 
 Result<std::vector<std::string>> names_in(int folder, const std::string& path) {
-  // A descriptor of its own: closedir closes it, and reading moves it.
+  // A separate descriptor: closedir closes it, and reading moves it.
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(
       ::fdopendir(::openat(folder, ".", kFolderFlags)), ::closedir);
   if (!directory) return errno_error("listing " + path);
   std::vector<std::string> names;
-  // readdir is safe as long as no two threads share the DIR, and none do.
+  // readdir is safe as long as no two threads share the DIR.
   while (const dirent* entry = ::readdir(directory.get())) {  // NOLINT(concurrency-mt-unsafe)
     const std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(name);
@@ -95,10 +96,10 @@ Result<UniqueFd> open_folder(const std::string& path, Missing missing) {
   const Result<TrustedFolder> above = open_trusted_folder(parent_of(path), missing);
   if (!above) return above.error();
   if (above->others_may_write) {
-    return Error{ErrorCode::kInvalidArgument,
-                 parent_of(path) +
-                     " may be written by others than root; MPS daemons need a "
-                     "directory of their own"};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        parent_of(path) +
+            " is writable for others than root; MPS daemons need a directory of their own"};
   }
   const std::string name = name_of(path);
   const bool is_new =
@@ -108,21 +109,21 @@ Result<UniqueFd> open_folder(const std::string& path, Missing missing) {
   }
   UniqueFd fd(::openat(above->fd.get(), name.c_str(), kFolderFlags));
   if (!fd && (errno == ELOOP || errno == ENOTDIR)) {
-    return Error{ErrorCode::kInvalidArgument, path + " is no folder of ours"};
+    return Error{ErrorCode::kInvalidArgument, path + " is not a folder of ours"};
   }
   struct stat status = {};
   if (!fd || ::fstat(fd.get(), &status) != 0) return errno_error("opening " + path);
   if (!is_owner_trusted(status)) {
     return Error{ErrorCode::kInvalidArgument,
-                 path + " belongs to user " + std::to_string(status.st_uid) + ", and not to root"};
+                 fmt::format("{} belongs to user {}, not to root", path, status.st_uid)};
   }
   if (!is_new && may_others_write(status)) {
-    return Error{ErrorCode::kInvalidArgument, path + " may be written by others than root"};
+    return Error{ErrorCode::kInvalidArgument, path + " is writable for others than root"};
   }
   return fd;
 }
 
-// What nobody minds in a folder that is to be ours.
+// Files of an interrupted marking may be in a folder that becomes ours.
 bool is_of_marking(const FolderEntry& entry) {
   return entry.is_trusted && entry.type == S_IFREG &&
          (entry.name == unfinished_mark() || entry.name == kMpsMark);
@@ -153,7 +154,8 @@ Status remove_one(int folder, const std::string& name, const std::string& path, 
     return errno == ENOENT ? Status(Done{}) : Status(errno_error("looking at " + path));
   }
   if (status.st_dev != device) {
-    return Error{ErrorCode::kUnavailable, "removing " + path + ": something is mounted there"};
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("removing {}: something is mounted there", path)};
   }
   if (S_ISDIR(status.st_mode)) {
     const UniqueFd fd(::openat(folder, name.c_str(), kFolderFlags));
@@ -171,11 +173,12 @@ Status remove_content(int folder, const std::string& path, dev_t device) {
   const Result<std::vector<std::string>> names = names_in(folder, path);
   if (!names) return names.error();
   for (const std::string& name : *names) {
-    // The mark goes last: what could not be removed now is known for ours later.
+    // The mark goes last, so that a later agent recognizes what is left.
     if (name == kMpsMark) continue;
-    if (Status gone = remove_one(folder, name, path + "/" + name, device); !gone) return gone;
+    if (Status gone = remove_one(folder, name, fmt::format("{}/{}", path, name), device); !gone)
+      return gone;
   }
-  return remove_one(folder, kMpsMark, path + "/" + kMpsMark, device);
+  return remove_one(folder, kMpsMark, fmt::format("{}/{}", path, kMpsMark), device);
 }
 
 }  // namespace

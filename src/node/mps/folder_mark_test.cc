@@ -148,7 +148,7 @@ TEST_F(OwnFolder, IsNotMadeOfALinkOrAFile) {
   fs::create_directories(dir_.path("d"));
   fs::create_directory(dir_.path("target"));
   fs::create_directory_symlink(dir_.path("target"), path_);
-  EXPECT_THAT(made().error().message, HasSubstr("is no folder of ours"));
+  EXPECT_THAT(made().error().message, HasSubstr("is not a folder of ours"));
   EXPECT_FALSE(opened());
   EXPECT_TRUE(list_directory(dir_.path("target"))->empty());
   fs::remove(path_);
@@ -159,7 +159,7 @@ TEST_F(OwnFolder, IsNotMadeOfALinkOrAFile) {
 TEST_F(OwnFolder, IsNoneThatOthersMayWrite) {
   ASSERT_TRUE(made());
   ASSERT_EQ(::chmod(path_.c_str(), 0777), 0);
-  EXPECT_THAT(made().error().message, HasSubstr("may be written by others"));
+  EXPECT_THAT(made().error().message, HasSubstr("is writable for others"));
   EXPECT_FALSE(remove_own_folder(path_));
 }
 

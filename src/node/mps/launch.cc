@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/launch.h"
 
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int kCannotRun = 126;
 
-// One thread runs yet.
+// Only one thread runs so far.
 std::string variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
   return value == nullptr ? "" : value;
@@ -43,7 +44,7 @@ int become(std::vector<std::string> words) {
 int become_mps_server(const std::vector<std::string>& words) {
   const std::string server = variable(kServerVariable);
   if (server.empty()) {
-    return complain(std::string("cannot run the MPS server: ") + kServerVariable + " is not set");
+    return complain(fmt::format("cannot run the MPS server: {} is not set", kServerVariable));
   }
   const std::string loader = variable(kLoaderVariable);
   std::vector<std::string> all;
@@ -56,12 +57,12 @@ int become_mps_server(const std::vector<std::string>& words) {
 int become_with_shared_memory(const std::vector<std::string>& words) {
   if (words.size() < 2) return complain("mps-with-shm needs a folder and a program");
   if (::unshare(CLONE_NEWNS) != 0) {
-    return complain(errno_error("cannot have a mount namespace of its own").message);
+    return complain(errno_error("cannot create a mount namespace").message);
   }
-  // The new mount must not travel back to where we come from.
+  // The new mount must not propagate to the parent namespace.
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
       ::mount(words[0].c_str(), "/dev/shm", nullptr, MS_BIND, nullptr) != 0) {
-    return complain(errno_error("cannot mount " + words[0] + " at /dev/shm").message);
+    return complain(errno_error(fmt::format("cannot mount {} at /dev/shm", words[0])).message);
   }
   return become({words.begin() + 1, words.end()});
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two small roles that our own program plays for the driver's: whoever it
-// becomes, it does so by exec and stays no process of its own.
+// Our own program in the place of the driver's: it replaces itself with exec.
 #pragma once
 
 #include <optional>
@@ -10,18 +9,17 @@
 
 namespace tranche::node {
 
-// As `nvidia-cuda-mps-server`: the control daemon finds us in its PATH by that
-// name and executes us; we become the driver root's server, by the driver
-// root's loader. (The kernel would take our loader for it.) `words` are ours
-// but for the first. Returns only a failure's exit code.
+// As `nvidia-cuda-mps-server`: the control daemon finds us in its PATH by that name; we become the
+// driver root's server, with the driver root's loader (the kernel would use ours). `words`: our
+// arguments. Returns only an exit code of failure.
 int become_mps_server(const std::vector<std::string>& words);
 
-// `mps-with-shm FOLDER PROGRAM …`: becomes the program, with the folder as its
-// /dev/shm, in a mount namespace of its own.
+// `mps-with-shm FOLDER PROGRAM …`: becomes the program in a new mount namespace with the folder as
+// its /dev/shm.
 int become_with_shared_memory(const std::vector<std::string>& words);
 
-// Whether the program was called for one of MPS's roles (these two, and the
-// canary): then its exit code. `words` with the program's name.
+// The exit code if the program was started for one of MPS's roles (these two, and the canary).
+// `words` includes the program's name.
 std::optional<int> play_mps_role(const std::vector<std::string>& words);
 
 }  // namespace tranche::node

@@ -20,7 +20,7 @@ std::string MpsDaemonSet::no_programs() const {
 
 void MpsDaemonSet::apply(MpsPlan plan) {
   if (!supervisor_) {
-    // In the folder of daemons an earlier agent's may still run, and are to end.
+    // Daemons of an earlier agent may still run there and have to be ended.
     const bool is_empty = plan.daemons.empty() && plan.elsewhere.empty() && plan.refused.empty();
     if (is_empty && !path_exists(plan.directory)) return;
     supervisor_ = std::make_unique<MpsSupervisor>(places_, MpsTimings{}, modes_, log_);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The node's MPS daemons: the plan goes in, how containers reach them comes out. There is no
-// supervisor, and no thread, where nothing uses MPS or ever did.
+// The node's MPS daemons: takes the plan, reports how containers reach them. Has no supervisor, and
+// no thread, on a node that never used MPS.
 //
-// One thread's, but for what it calls back.
+// One thread uses it; callbacks come from any thread.
 #pragma once
 
 #include <functional>
@@ -21,11 +21,11 @@ namespace tranche::node {
 
 class MpsDaemonSet {
  public:
-  // `changed`, from any thread: there is a new report.
+  // Calls `changed` from any thread after each new report.
   MpsDaemonSet(const std::string& driver_root, ComputeModeDriver modes,
                std::function<void()> changed, const Log& log);
 
-  // Why no daemon can be started; empty: the driver's programs are there.
+  // Why no daemon can be started; empty: the driver's programs exist.
   std::string no_programs() const;
 
   void apply(MpsPlan plan);

@@ -2,6 +2,7 @@
 #include "node/mps/outside.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,21 +20,21 @@
 namespace tranche::node {
 namespace {
 
-// Each leaves two lines in the daemon's log.
+// Each connection leaves two lines in the daemon's log.
 constexpr std::chrono::seconds kBetweenConnects{30};
 constexpr const char* kSocket = "control";
 
 PipeFound absent(std::string reason) { return {Presence::kAbsent, std::move(reason), ""}; }
 PipeFound unknown(std::string reason) { return {Presence::kUnknown, std::move(reason), ""}; }
 
-// Never waits: the kernel answers at once whether somebody listens.
+// Never blocks: the kernel answers at once.
 int connect_once(int folder, int kind) {
   const UniqueFd fd(::socket(AF_UNIX, kind | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return errno;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // By the open folder: whatever its path is by now, and however long.
-  const std::string path = "/proc/self/fd/" + std::to_string(folder) + "/" + kSocket;
+  // Through the open folder, independent of its path and its length.
+  const std::string path = fmt::format("/proc/self/fd/{}/{}", folder, kSocket);
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   const auto* plain = reinterpret_cast<const sockaddr*>(&address);
   return ::connect(fd.get(), plain, sizeof(address)) == 0 ? 0 : errno;
@@ -45,25 +46,29 @@ int connect_to(int folder) {
 }
 
 std::string unseen(const std::string& pipe) {
-  return "whether a daemon is at " + pipe +
-         " is not known: the folder is not to be seen from here; the chart's mps.pipe mounts the "
-         "one above it at /mps-outside";
+  return fmt::format(
+      "cannot see {} from this container, so it is unknown whether a daemon runs there; set "
+      "mps.pipe of the chart, which mounts the parent folder at /mps-outside",
+      pipe);
 }
 
 }  // namespace
 
 PipeFound judge_connect(int error, const std::string& pipe) {
-  const std::string socket = pipe + "/" + kSocket;
+  const std::string socket = fmt::format("{}/{}", pipe, kSocket);
   switch (error) {
     case 0: return {Presence::kThere, "", ""};
-    case ENOENT: return absent("there is no " + socket + ": no daemon runs there");
-    case ECONNREFUSED: return absent("nobody listens at " + socket + ": its daemon has ended");
+    case ENOENT: return absent(fmt::format("there is no {}: no daemon runs there", socket));
+    case ECONNREFUSED:
+      return absent(fmt::format("nobody listens at {}: its daemon has ended", socket));
     case EAGAIN:
-      return unknown("whether the daemon at " + socket +
-                     " still serves is not known: its queue of connections is full");
+      return unknown(
+          fmt::format("unknown whether the daemon at {} still serves: its queue of "
+                      "connections is full",
+                      socket));
     default:
-      return unknown("whether a daemon listens at " + socket +
-                     " is not known: " + errno_error("connecting", error).message);
+      return unknown(fmt::format("unknown whether a daemon listens at {}: {}", socket,
+                                 errno_error("connecting", error).message));
   }
 }
 
@@ -81,13 +86,13 @@ MpsWiring OutsideWatch::look(const MpsElsewhere& elsewhere, Clock::time_point no
   const bool ready =
       elsewhere.ready_when.empty() || std::ranges::any_of(elsewhere.ready_when, path_exists);
   if (!ready) {
-    wiring.problem = "NVIDIA's MPS control daemon is not ready: none of " +
-                     elsewhere.ready_when.front() + " and " + elsewhere.ready_when.at(1) +
-                     " is there; on the node that folder is " + elsewhere.nvidia_root +
-                     ", by --mps-root";
+    wiring.problem = fmt::format(
+        "NVIDIA's MPS control daemon is not ready: neither {} nor {} exists; on the node that "
+        "folder is {}, by --mps-root",
+        elsewhere.ready_when.front(), elsewhere.ready_when.at(1), elsewhere.nvidia_root);
     return wiring;
   }
-  // The first place that somebody gave us to look at, or else the path itself.
+  // The first mounted view, else the path itself.
   for (const MpsElsewhere::View& view : elsewhere.views) {
     const bool is_given =
         path_exists(view.given_by) && (path_exists(view.pipe) || !path_exists(elsewhere.pipe));
@@ -105,13 +110,13 @@ PipeFound OutsideWatch::look_at_pipe(const std::string& pipe, Clock::time_point 
   if (!folder) {
     const bool is_missing = folder.error().code == ErrorCode::kNotFound;
     return absent(is_missing ? folder.error().message
-                             : "the pipe folder " + pipe +
-                                   " is not given to containers: " + folder.error().message);
+                             : fmt::format("the pipe folder {} is not given to containers: {}",
+                                           pipe, folder.error().message));
   }
   PipeFound found = connect_now_and_then(folder->fd.get(), pipe, now);
   if (folder->others_may_write) {
-    found.caution = "others than root may write " + pipe +
-                    " and put a socket of theirs into the daemon's place: chmod 755 it";
+    found.caution = fmt::format(
+        "others than root can write {} and replace the daemon's socket: chmod 755 it", pipe);
   }
   return found;
 }
@@ -124,10 +129,10 @@ PipeFound OutsideWatch::connect_now_and_then(int folder, const std::string& pipe
   if (::fstatat(folder, kSocket, &socket, AT_SYMLINK_NOFOLLOW) != 0) {
     return judge_connect(errno, pipe);
   }
-  if (!S_ISSOCK(socket.st_mode)) return absent(pipe + "/" + kSocket + " is no socket");
+  if (!S_ISSOCK(socket.st_mode)) return absent(fmt::format("{}/{} is not a socket", pipe, kSocket));
   if (!is_owner_trusted(socket)) {
-    return absent(pipe + "/" + kSocket + " belongs to user " + std::to_string(socket.st_uid) +
-                  ", and not to root: it may be anybody's");
+    return absent(fmt::format("{}/{} belongs to user {}, not to root: any program may have made it",
+                              pipe, kSocket, socket.st_uid));
   }
   Tried& tried = tried_[pipe];
   const FileIdentity in = file_identity(above);
@@ -145,7 +150,7 @@ bool has_paths_of_host() {
   // Set in every pod. Nothing changes the environment while we run.
   const bool is_in_pod =
       std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;  // NOLINT(concurrency-mt-unsafe)
-  // The first process is a container's, or the node's own, which we are not.
+  // Process 1 is a container's, or the node's init, which we are not.
   return !is_in_pod && ::getpid() != 1;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPS daemons that somebody else runs: whether one is there, and whether containers may
-// have its pipe folder. Anybody may have made that folder, and the daemon serves one
-// connection at a time: it is looked at, and connected to for an instant now and then.
+// MPS daemons that another program runs: whether one is there, and whether containers may have its
+// pipe folder. Any user may have made that folder, and the daemon serves one connection at a time.
+// So the folder is checked, and connected to only briefly and rarely.
 #pragma once
 
 #include <chrono>
@@ -20,24 +20,24 @@ enum class Presence { kThere, kAbsent, kUnknown };
 
 struct PipeFound {
   Presence presence = Presence::kUnknown;
-  std::string reason;   // why it is not there, or not known
-  std::string caution;  // what others may do to it, though it is there
+  std::string reason;   // why it is absent or unknown
+  std::string caution;  // a risk, although it is there
 
   bool operator==(const PipeFound&) const = default;
 };
 
-// What an attempt to connect means; `error` is its errno, 0: it got through. Pure.
+// Interprets a connection attempt; `error` is its errno, 0: success. Pure.
 PipeFound judge_connect(int error, const std::string& pipe);
 
-// How containers reach the daemon, and why they may not. Pure.
+// Adds the result to how containers reach the daemon. Pure.
 MpsWiring wiring_with(MpsWiring wiring, const PipeFound& found);
 
-// Belongs to one thread.
+// Used by one thread.
 class OutsideWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `is_host`: paths here are the host's own. What is missing is known to be missing then.
+  // `is_host`: our paths are the host's own, so a missing file is really missing.
   explicit OutsideWatch(bool is_host) : is_host_(is_host) {}
 
   MpsWiring look(const MpsElsewhere& elsewhere, Clock::time_point now);
@@ -58,7 +58,7 @@ class OutsideWatch {
   std::map<std::string, Tried> tried_;  // by the pipe folder
 };
 
-// Whether we are in no container, as far as that can be seen.
+// Whether we run outside of a container, as far as that can be seen.
 bool has_paths_of_host();
 
 }  // namespace tranche::node

@@ -29,12 +29,12 @@ TEST(AnAttemptToConnect, SaysWhetherADaemonIsThere) {
   EXPECT_EQ(
       judge_connect(ECONNREFUSED, "/p"),
       (PipeFound{Presence::kAbsent, "nobody listens at /p/control: its daemon has ended", ""}));
-  // Somebody listens, and does not take what comes.
+  // A process listens but does not accept.
   EXPECT_EQ(judge_connect(EAGAIN, "/p").presence, Presence::kUnknown);
   EXPECT_EQ(judge_connect(EACCES, "/p").presence, Presence::kUnknown);
 }
 
-TEST(AWiring, TellsWhatIsNotKnownAndSendsContainersAllTheSame) {
+TEST(AWiring, ReportsWhatIsUnknownAndStillSendsContainers) {
   const MpsWiring wiring{.pipe_directory = "/p"};
   EXPECT_EQ(wiring_with(wiring, {Presence::kAbsent, "gone", ""}).problem, "gone");
   EXPECT_EQ(wiring_with(wiring, {Presence::kUnknown, "unseen", ""}).problem, "");
@@ -77,7 +77,7 @@ TEST_F(DaemonOfOthers, IsFoundWhenItComesAndMissedWhenItGoes) {
   EXPECT_EQ(look().problem, "");
   EXPECT_EQ(look().caution, "");
   daemon.reset();
-  // What was so a moment ago is taken for so.
+  // A recent result is reused.
   EXPECT_EQ(look().problem, "");
   now_ += std::chrono::minutes(1);
   EXPECT_THAT(look().problem, HasSubstr("its daemon has ended"));
@@ -105,7 +105,7 @@ TEST_F(DaemonOfOthers, MayHaveAStreamForItsSocket) {
   EXPECT_EQ(look().problem, "");
 }
 
-TEST_F(DaemonOfOthers, ThatTakesNobodyAnyMoreIsNotKnownToServe) {
+TEST_F(DaemonOfOthers, ThatAcceptsNoConnectionAnyMoreIsNotKnownToServe) {
   const UniqueFd daemon = listen();
   std::vector<UniqueFd> callers;
   const sockaddr_un address = unix_address(pipe_ + "/control");
@@ -122,8 +122,8 @@ TEST_F(DaemonOfOthers, ThatTakesNobodyAnyMoreIsNotKnownToServe) {
 TEST_F(DaemonOfOthers, IsNotKnownOfWhereTheHostIsNotSeen) {
   OutsideWatch in_a_pod(false);
   EXPECT_EQ(in_a_pod.look(elsewhere_, now_).problem, "");
-  EXPECT_THAT(in_a_pod.look(elsewhere_, now_).caution, HasSubstr("is not known"));
-  // Somebody mounted it all the same.
+  EXPECT_THAT(in_a_pod.look(elsewhere_, now_).caution, HasSubstr("it is unknown"));
+  // It is mounted all the same.
   const UniqueFd daemon = listen();
   EXPECT_EQ(in_a_pod.look(elsewhere_, now_).caution, "");
 }
@@ -141,16 +141,16 @@ TEST_F(DaemonOfOthers, IsNotSoughtThroughALink) {
   fs::create_directory_symlink(pipe_, link);
   elsewhere_.pipe = link;
   EXPECT_THAT(look().problem, HasSubstr(link + " is a link"));
-  // The kernel would follow one to a socket, too.
+  // The kernel would follow a link to a socket.
   fs::create_directory(dir_.path("other"));
   fs::create_symlink(pipe_ + "/control", dir_.path("other/control"));
   elsewhere_.pipe = dir_.path("other");
-  EXPECT_THAT(look().problem, HasSubstr("is no socket"));
+  EXPECT_THAT(look().problem, HasSubstr("is not a socket"));
 }
 
 TEST_F(DaemonOfOthers, InAFolderThatAllMayWriteIsWarnedOf) {
   const UniqueFd daemon = listen();
-  ASSERT_EQ(::chmod(pipe_.c_str(), 0777), 0);  // as NVIDIA's daemon makes it
+  ASSERT_EQ(::chmod(pipe_.c_str(), 0777), 0);  // as NVIDIA's daemon creates it
   EXPECT_EQ(look().problem, "");
   EXPECT_THAT(look().caution, HasSubstr("chmod 755"));
 }

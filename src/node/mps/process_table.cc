@@ -2,6 +2,7 @@
 #include "node/mps/process_table.h"
 
 #include <dirent.h>
+#include <fmt/core.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,16 +16,14 @@
 namespace tranche::node {
 namespace {
 
-std::string proc(pid_t pid, std::string_view name) {
-  return "/proc/" + std::to_string(pid) + "/" + std::string(name);
-}
+std::string proc(pid_t pid, std::string_view name) { return fmt::format("/proc/{}/{}", pid, name); }
 
 std::string proc_text(const std::string& path) {
   const auto text = read_file(path, 1 << 20);
   return text ? *text : "";
 }
 
-// More than programs have; a pod can have a million of them in each process.
+// More than usual programs have; a process of a pod can have a million.
 constexpr int kMostDescriptors = 4096;
 
 std::optional<std::uint32_t> socket_at(const std::string& path) {
@@ -87,7 +86,8 @@ std::set<std::uint32_t> sockets_among(pid_t pid, const std::set<std::uint32_t>& 
   for (const dirent* entry = ::readdir(entries);
        entry != nullptr && left > 0 && found.size() < inodes.size(); entry = ::readdir(entries)) {
     --left;
-    const auto inode = socket_at(folder + "/" + static_cast<const char*>(entry->d_name));
+    const auto inode =
+        socket_at(fmt::format("{}/{}", folder, static_cast<const char*>(entry->d_name)));
     if (inode && inodes.contains(*inode)) found.insert(*inode);
   }
   ::closedir(entries);
@@ -100,7 +100,7 @@ std::map<int, std::uint32_t> sockets_of(pid_t pid) {
   const auto names = list_directory(folder);
   if (!names) return sockets;
   for (const std::string& name : *names) {
-    const auto inode = socket_at(folder + "/" + name);
+    const auto inode = socket_at(fmt::format("{}/{}", folder, name));
     const auto number = parse_number<int>(name);
     if (inode && number) sockets[*number] = *inode;
   }
@@ -114,7 +114,7 @@ std::optional<std::map<int, bool>> descriptors_waited_for(pid_t pid) {
   const auto threads = list_directory(folder);
   if (!threads) return std::nullopt;
   for (const std::string& thread : *threads) {
-    const std::string call = proc_text(folder + "/" + thread + "/syscall");
+    const std::string call = proc_text(fmt::format("{}/{}/syscall", folder, thread));
     is_known = is_known || !call.empty();
     if (const auto descriptor = waiting_descriptor(call)) {
       descriptors[*descriptor] = waits_to_write(call);

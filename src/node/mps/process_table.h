@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The processes that /proc shows.
+// Reads processes from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -16,24 +16,21 @@
 
 namespace tranche::node {
 
-// The descriptor that a thread waits to read from or to write to, by what
-// /proc/PID/task/TID/syscall says.
+// The descriptor that a thread waits to read or write, from /proc/PID/task/TID/syscall.
 std::optional<int> waiting_descriptor(std::string_view text);
 bool waits_to_write(std::string_view text);
 
-// Empty: there is no such process, or /proc does not show it.
+// Empty: no such process, or /proc does not show it.
 std::optional<ProcessFacts> facts_of(pid_t pid);
 std::vector<pid_t> processes_shown();
-// Whether /proc lets us see its descriptors.
+// Whether /proc shows the descriptors of the process.
 bool shows_descriptors(pid_t pid);
-// Those of the sockets that it has. Of a process with very many descriptors only the first
-// are looked at: the search is made again and again, and whoever is not found is counted as
-// unseen.
+// The given sockets that the process has. Checks only the first descriptors of a process with very
+// many, because the search is frequent; a missed owner counts as unseen.
 std::set<std::uint32_t> sockets_among(pid_t pid, const std::set<std::uint32_t>& inodes);
 // Its sockets, by descriptor.
 std::map<int, std::uint32_t> sockets_of(pid_t pid);
-// The descriptors that its threads wait for, and whether to write; empty where /proc does not
-// say.
+// Descriptors that its threads wait for, and whether to write. Empty: /proc does not show it.
 std::optional<std::map<int, bool>> descriptors_waited_for(pid_t pid);
 
 }  // namespace tranche::node

@@ -5,8 +5,8 @@
 
 #include "node/mps/process_table.h"
 
-// A process chooses its own name and, in part, its cgroup: whatever they are, a
-// pod's UID has 32 digits and a container's id 64.
+// A process controls its name and parts of its cgroup: for any input, a pod's UID has 32 digits and
+// a container's id 64.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   tranche::node::ProcessFacts facts;

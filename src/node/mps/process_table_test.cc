@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/process_table.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -41,10 +42,10 @@ TEST(ProcessFacts, HavePodAndContainerFromEveryFormOfCgroup) {
       "0::/kubepods.slice/kubepods-burstable.slice/"
       "kubepods-burstable-pod0f9a7c52_6a1c_4a55_9f0e_1b2c3d4e5f60.slice/cri-containerd-" +
       kId + ".scope\n";
-  const std::string plain = "0::/kubepods/besteffort/pod" + std::string(kUid) + "/" + kId + "\n";
+  const std::string plain = fmt::format("0::/kubepods/besteffort/pod{}/{}\n", kUid, kId);
   const std::string first =
-      "12:memory:/kubepods/pod" + std::string(kUid) + "/" + kId + "\n1:name=systemd:/x\n";
-  const std::string relative = "0::/../../pod" + std::string(kUid) + "/" + kId + "\n";
+      fmt::format("12:memory:/kubepods/pod{}/{}\n1:name=systemd:/x\n", kUid, kId);
+  const std::string relative = fmt::format("0::/../../pod{}/{}\n", kUid, kId);
   for (const std::string& text : {slice, plain, first, relative}) {
     EXPECT_EQ(in_cgroup(text).pod, kUid) << text;
     EXPECT_EQ(in_cgroup(text).container, kId) << text;
@@ -113,7 +114,7 @@ TEST(ProcessFacts, DescribeAProcessForPeople) {
             "process 7 (sh, uid 1000)");
   EXPECT_EQ(
       describe(ProcessFacts{.pid = 7, .uid = 0, .command = "sh", .pod = kUid, .container = kId}),
-      "process 7 (sh, uid 0, pod " + std::string(kUid) + ", container aaaaaaaaaaaa)");
+      fmt::format("process 7 (sh, uid 0, pod {}, container aaaaaaaaaaaa)", kUid));
 }
 
 TEST(SocketPeers, AreFoundForAConnectedSocket) {

@@ -2,6 +2,7 @@
 #include "node/mps/server_link.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,7 +15,7 @@
 namespace tranche::node {
 namespace {
 
-// Daemons of one directory share the folder and come up side by side.
+// The daemons of one directory share the folder and start in parallel.
 std::mutex& link_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -29,10 +30,10 @@ Status make_server_link(const std::string& folder, const std::string& self) {
   const std::string temporary = std::string(kServerProgram) + ".new";
   ::unlinkat(own->get(), temporary.c_str(), 0);
   if (::symlinkat(self.c_str(), own->get(), temporary.c_str()) != 0) {
-    return errno_error("linking " + folder + "/" + temporary);
+    return errno_error(fmt::format("linking {}/{}", folder, temporary));
   }
   if (::renameat(own->get(), temporary.c_str(), own->get(), kServerProgram) != 0) {
-    return errno_error("renaming to " + folder + "/" + kServerProgram);
+    return errno_error(fmt::format("renaming to {}/{}", folder, kServerProgram));
   }
   return Done{};
 }
@@ -40,7 +41,7 @@ Status make_server_link(const std::string& folder, const std::string& self) {
 void remove_server_link(const std::string& folder, const std::string& self) {
   const std::lock_guard lock(link_mutex());
   if (!open_own_folder(folder, FolderUse::kServerLink, self)) return;
-  // What cannot be removed is an empty folder and a link at worst; the next agent's.
+  // At worst an empty folder and a link are left, for the next agent.
   static_cast<void>(remove_own_folder(folder));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder that daemons have as their PATH: a link nvidia-cuda-mps-server in it leads
-// to our program, which becomes the driver root's server (launch.h). Whatever else lay
-// there would run as root, so the folder is ours or there is no daemon.
+// The folder in the daemons' PATH: its link nvidia-cuda-mps-server leads to our program, which
+// becomes the driver root's server (launch.h). Anything else in it would run as root, so without a
+// folder of our own there is no daemon.
 //
 // Thread-safe.
 #pragma once
@@ -16,7 +16,7 @@ namespace tranche::node {
 // `self` is our program's path.
 Status make_server_link(const std::string& folder, const std::string& self);
 
-// Where the folder is ours.
+// Only if the folder is ours.
 void remove_server_link(const std::string& folder, const std::string& self);
 
 }  // namespace tranche::node

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -27,14 +28,14 @@ constexpr const char* kOwnMounts = "/proc/thread-self/mountinfo";
 constexpr const char* kSource = "tranche-mps";
 constexpr std::uint64_t kBytesOfAnInode = 4096;
 constexpr std::uint64_t kFewestInodes = 1024;
-// Deeper than anybody stacks mounts.
+// More than any usual stack of mounts.
 constexpr int kMostMounts = 16;
 
 std::uint64_t inodes_for(std::uint64_t bytes) {
   return std::max(bytes / kBytesOfAnInode, kFewestInodes);
 }
 
-// "\040" is a space: the table's fields have none of their own.
+// "\040" is a space, because spaces separate the fields.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -68,21 +69,20 @@ UniqueFd open_folder(const std::string& folder) {
   return UniqueFd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// As mount tables have it: without links on the way, and each slash once.
+// The path as in mount tables: links resolved, single slashes.
 std::string point_of(const UniqueFd& folder) {
   std::array<char, 4096> text{};
-  const std::string link = "/proc/self/fd/" + std::to_string(folder.get());
+  const std::string link = fmt::format("/proc/self/fd/{}", folder.get());
   const ssize_t length = ::readlink(link.c_str(), text.data(), text.size());
   return length <= 0 ? "" : std::string(text.data(), static_cast<std::size_t>(length));
 }
 
-// The host's own table is that of its first process. Where we are the first one, it is
-// not the host's.
+// The host's table is that of process 1, unless we are process 1.
 std::optional<bool> is_on_host(const MountLine& here, const std::string& host_mounts) {
   if (::getpid() == 1) return std::nullopt;
   const Result<std::vector<MountLine>> table = read_mounts(host_mounts);
   if (!table) return std::nullopt;
-  // By its number, which no other file system has: the host may write the path otherwise.
+  // By the device number, because the host may have another path.
   return std::ranges::any_of(*table, [&](const MountLine& line) {
     return line.device == here.device && line.root == here.root &&
            uppermost(*table, line.point) == line;
@@ -100,9 +100,8 @@ Result<SharedMemoryFound> look_at(const std::string& folder, const std::string& 
   if (!table) return table.error();
   SharedMemoryFound found{.here = uppermost(*table, point_of(fd))};
   if (!found.here) return found;
-  const std::string device =
-      std::to_string(major(status.st_dev)) + ":" + std::to_string(minor(status.st_dev));
-  // What a path leads to now, and not what a line of the table says of it.
+  const std::string device = fmt::format("{}:{}", major(status.st_dev), minor(status.st_dev));
+  // The path decides, not the line in the table.
   if (device != found.here->device) {
     found.here.reset();
     return found;
@@ -115,12 +114,12 @@ Result<SharedMemoryFound> look_at(const std::string& folder, const std::string& 
   return found;
 }
 
-std::string size_text(std::uint64_t bytes) { return std::to_string(bytes >> 10U) + " KiB"; }
+std::string size_text(std::uint64_t bytes) { return fmt::format("{} KiB", bytes >> 10U); }
 
 using FileIds = std::set<std::pair<dev_t, ino_t>>;
 
 void add_open_files(pid_t process, FileIds& used) {
-  const std::string folder = "/proc/" + std::to_string(process) + "/";
+  const std::string folder = fmt::format("/proc/{}/", process);
   for (const char* kind : {"fd/", "map_files/"}) {
     const Result<std::vector<std::string>> names = list_directory(folder + kind);
     if (!names) continue;
@@ -133,8 +132,8 @@ void add_open_files(pid_t process, FileIds& used) {
   }
 }
 
-// Removes by descriptors: a pod can make folders deeper than any path may be long, and put
-// links anywhere. What lies deeper than descriptors are to be open at once is moved up first.
+// Removes by descriptors: a pod can nest folders deeper than the longest path, and create links.
+// Folders below kDeepest are moved up first, to limit the open descriptors.
 class Emptying {
  public:
   Emptying(int top, dev_t device, const FileIds& used, timespec until)
@@ -149,7 +148,7 @@ class Emptying {
     }
     if (left_ == 0) return Done{};
     return Error{ErrorCode::kUnavailable,
-                 std::to_string(left_) + " files or folders could not be removed: " + problem_};
+                 fmt::format("cannot remove {} files or folders: {}", left_, problem_)};
   }
 
  private:
@@ -204,7 +203,7 @@ class Emptying {
 
   void remove_folder(int parent, const std::string& name, int depth) {
     empty(UniqueFd(::openat(parent, name.c_str(), kFolder)), depth);
-    // Something in it may be in use.
+    // Not empty: something in it may be in use.
     if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOTEMPTY) {
       fail("removing a folder");
     }
@@ -212,9 +211,9 @@ class Emptying {
 
   void move_up(int parent, const std::string& name) {
     for (int tries = 0; tries < kMostNames; ++tries) {
-      // A pod cannot know it before.
+      // A pod cannot predict the name.
       const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-      std::string above = ".left-" + std::to_string(now) + "-" + std::to_string(++moves_);
+      std::string above = fmt::format(".left-{}-{}", now, ++moves_);
       const char* const to = above.c_str();
       if (::renameat2(parent, name.c_str(), top_, to, RENAME_NOREPLACE) == 0) {
         moved_.push_back(std::move(above));
@@ -264,8 +263,8 @@ bool is_as_mounted(const SharedMemoryFound& found, std::uint64_t bytes) {
 std::string shared_memory_problem(const SharedMemoryFound& found, std::uint64_t bytes) {
   if (!found.here) return "no tmpfs is mounted there";
   if (!is_as_mounted(found, bytes)) {
-    return "what is mounted there is no tmpfs of " + size_text(bytes) +
-           " with nosuid, nodev and noexec";
+    return fmt::format("the mount there is no tmpfs of {} with nosuid, nodev and noexec",
+                       size_text(bytes));
   }
   if (found.on_host.value_or(found.here->is_shared)) return "";
   return "the host does not see the tmpfs that is mounted there, and containers would get the "
@@ -274,8 +273,7 @@ std::string shared_memory_problem(const SharedMemoryFound& found, std::uint64_t 
 }
 
 std::string shared_memory_options(std::uint64_t bytes) {
-  return "size=" + std::to_string((bytes + 1023) >> 10U) +
-         "k,nr_inodes=" + std::to_string(inodes_for(bytes)) + ",mode=1777";
+  return fmt::format("size={}k,nr_inodes={},mode=1777", (bytes + 1023) >> 10U, inodes_for(bytes));
 }
 
 Status mount_shared_memory(const std::string& folder, std::uint64_t bytes,
@@ -305,13 +303,13 @@ Status check_shared_memory(const std::string& folder, std::uint64_t bytes,
   if (!found) return found.error();
   const std::string problem = shared_memory_problem(*found, bytes);
   if (problem.empty()) return Done{};
-  return Error{ErrorCode::kUnavailable, "the shared memory " + folder + ": " + problem};
+  return Error{ErrorCode::kUnavailable, fmt::format("the shared memory {}: {}", folder, problem)};
 }
 
 Status unmount_shared_memory(const std::string& folder) {
   for (int mounts = 0; mounts < kMostMounts; ++mounts) {
     const UniqueFd fd = open_folder(folder);
-    // What is not there, and what is no folder of ours, has nothing mounted by us.
+    // Missing or not a folder: we have mounted nothing there.
     if (!fd) return Done{};
     const Result<std::vector<MountLine>> table = read_mounts(kOwnMounts);
     if (!table) return table.error();
@@ -320,11 +318,11 @@ Status unmount_shared_memory(const std::string& folder) {
       return errno_error("unmounting " + folder);
     }
   }
-  return Error{ErrorCode::kUnavailable, "unmounting " + folder + ": too many mounts are there"};
+  return Error{ErrorCode::kUnavailable, fmt::format("unmounting {}: too many mounts", folder)};
 }
 
 bool has_shared_memory(pid_t process, const std::string& folder) {
-  const std::string place = "/proc/" + std::to_string(process) + "/root/dev/shm";
+  const std::string place = fmt::format("/proc/{}/root/dev/shm", process);
   return is_same_file(file_identity(place), file_identity(folder));
 }
 
@@ -333,7 +331,7 @@ Status empty_shared_memory(const std::string& folder, const std::vector<pid_t>& 
   const UniqueFd fd = open_folder(folder);
   const Result<std::vector<MountLine>> table = read_mounts(kOwnMounts);
   struct stat status = {};
-  // What is not there, and what is no folder of ours, has nothing in it.
+  // Missing or not a folder: nothing to remove.
   if (!fd) return Done{};
   if (::fstat(fd.get(), &status) != 0) return errno_error("looking at " + folder);
   if (!table) return table.error();

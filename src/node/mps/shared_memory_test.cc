@@ -68,7 +68,7 @@ TEST(SharedMemory, IsGivenOnlyWhereTheHostHasIt) {
   SharedMemoryFound found = good();
   found.on_host = false;
   EXPECT_THAT(shared_memory_problem(found, 64 * kMiB), HasSubstr("mountPropagation Bidirectional"));
-  // Not known: a mount that is passed on will be there.
+  // Unknown: a propagating mount will be there.
   found.on_host.reset();
   EXPECT_EQ(shared_memory_problem(found, 64 * kMiB), "");
   found.here->is_shared = false;
@@ -142,7 +142,7 @@ TEST_F(MountedMemory, OfAnEarlierAgentIsReplacedWhereItDiffers) {
   ASSERT_TRUE(mount());
   EXPECT_EQ(mounts(), 1U);
   ASSERT_TRUE(unmount_shared_memory(folder_));
-  // Without the flags, and one over the other.
+  // Without the flags, and stacked.
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(::mount("x", folder_.c_str(), "tmpfs", 0, shared_memory_options(kMiB).c_str()), 0);
   }
@@ -170,7 +170,7 @@ TEST_F(MountedMemory, IsGoneWhenItIsUnmounted) {
               HasSubstr(folder_ + ": no tmpfs is mounted there"));
 }
 
-// The agent's pod, and the host that containers are made on.
+// The agent's pod, and the host of the containers.
 TEST_F(MountedMemory, ThatTheHostDoesNotSeeIsForNobody) {
   Status mounted = Done{};
   std::thread([&] {
@@ -214,7 +214,7 @@ TEST_F(MountedMemory, IsNotMountedThroughALink) {
   EXPECT_TRUE(unmount_shared_memory(dir_.path("elsewhere")));
 }
 
-TEST_F(MountedMemory, IsEmptiedOfWhatNobodyUses) {
+TEST_F(MountedMemory, IsEmptiedOfUnusedFiles) {
   ASSERT_TRUE(mount());
   fs::create_directories(folder_ + "/a/b");
   std::ofstream(folder_ + "/a/b/left") << "x";
@@ -248,7 +248,7 @@ TEST_F(MountedMemory, IsEmptiedAlsoWhereNoPathReaches) {
   EXPECT_TRUE(path_exists(dir_.path("a folder")));
 }
 
-// The folder beneath it belongs to whoever it belongs to.
+// The owner of the folder beneath does not matter.
 TEST_F(MountedMemory, IsNotEmptiedWhereNothingIsMounted) {
   std::ofstream(folder_ + "/file") << "x";
   EXPECT_TRUE(empty_shared_memory(folder_, {},

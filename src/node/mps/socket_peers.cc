@@ -45,7 +45,7 @@ std::optional<std::uint32_t> ask_kernel(std::uint32_t inode) {
 std::optional<SocketPeer> peer_at(int process, int descriptor, int own_space) {
   const UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process, descriptor, 0)));
   if (!copy) {
-    // Closed meanwhile, or the process has ended. All else says that it cannot be asked.
+    // Closed meanwhile, or the process has ended. Any other error: unknown.
     const bool is_gone = process >= 0 && (errno == EBADF || errno == ESRCH);
     if (is_gone) return std::nullopt;
     return SocketPeer{.descriptor = descriptor, .is_known = false};
@@ -84,7 +84,7 @@ bool shut_down_socket(const Process& process, int descriptor, std::uint32_t inod
 
 std::vector<SocketPeer> peers_of(const Process& process, const std::vector<int>& descriptors) {
   std::vector<SocketPeer> peers;
-  // A thread of its own, because it moves to other network namespaces and stays there.
+  // A separate thread, because it enters other network namespaces and stays there.
   std::thread([&] {
     const UniqueFd own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
     for (const int descriptor : descriptors) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is at the other end of a process's unix sockets, as the kernel has it.
+// Finds the other ends of a process's unix sockets, through the kernel.
 //
-// A connection's socket belongs to the network namespace of whoever connected,
-// which is a pod's for a container's. So the descriptor is copied out of the
-// process, and the kernel asked in that namespace. Needs the rights of a
-// debugger over the process, and to enter network namespaces; without them, and
-// on kernels before 5.6, the answer is that nothing is known.
+// A connection's socket belongs to the network namespace of the process that connected, for a
+// container its pod's. So this copies the descriptor out of the process and asks the kernel in that
+// namespace. Needs ptrace permission and the right to enter network namespaces; without them, and
+// on kernels before 5.6, the answer is unknown.
 #pragma once
 
 #include <sys/types.h>
@@ -21,20 +20,20 @@ namespace tranche::node {
 struct SocketPeer {
   int descriptor = -1;
   std::uint32_t inode = 0;
-  std::uint32_t peer = 0;      // 0: there is no other end, or it is not known
-  pid_t connected_by = 0;      // may have handed its end on and ended; 0: we do not see it
-  unsigned connected_uid = 0;  // as it was then
-  bool is_unread = false;      // its process waits to write to it; not asked here
-  bool is_known = true;        // false: the kernel did not say whether there is another end
+  std::uint32_t peer = 0;      // 0: no other end, or unknown
+  pid_t connected_by = 0;      // may have passed its end on and ended; 0: not visible
+  unsigned connected_uid = 0;  // at that time
+  bool is_unread = false;      // its process waits to write to it; set by the caller
+  bool is_known = true;        // false: the kernel did not report the other end
 
   bool operator==(const SocketPeer&) const = default;
 };
 
-// For those of the descriptors that are unix sockets, or may be. The inode of one that could
-// not be looked at is 0.
+// Peers of the descriptors that are, or may be, unix sockets. The inode is 0 if one could not be
+// read.
 std::vector<SocketPeer> peers_of(const Process& process, const std::vector<int>& descriptors);
 
-// Ends the connection if the process's descriptor still is the socket with that inode.
+// Closes the connection if the descriptor is still the socket with that inode.
 bool shut_down_socket(const Process& process, int descriptor, std::uint32_t inode);
 
 }  // namespace tranche::node

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/mps/supervisor.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -17,10 +19,10 @@
 namespace tranche::node {
 namespace {
 
-// How often others' daemons are looked at, and mounts of ours.
+// Interval of checks of other programs' daemons and of our mounts.
 constexpr std::chrono::seconds kLookElsewhere{2};
 constexpr std::chrono::seconds kLookAtMounts{10};
-// A file's time is that of a clock which lags a little.
+// File times come from a clock that lags a little.
 constexpr std::chrono::seconds kClockLag{1};
 constexpr const char* kBin = "bin";
 
@@ -30,14 +32,14 @@ std::string real_path_of(const std::string& program) {
   return error ? program : path;
 }
 
-// The same daemon: what differs can be changed while it runs.
+// Whether the plans are for the same daemon: limits can change while it runs.
 bool is_same_daemon(MpsDaemonPlan a, const MpsDaemonPlan& b) {
   a.limits = b.limits;
   a.unheld = b.unheld;
   return a == b;
 }
 
-// How often to look at what changes without anybody telling us; empty: nothing does.
+// Interval of checks for changes without events; empty: none needed.
 std::optional<std::chrono::seconds> between_looks(const std::optional<MpsPlan>& plan) {
   if (plan && !plan->elsewhere.empty()) return kLookElsewhere;
   const bool mounts = plan && std::ranges::any_of(plan->daemons, &MpsDaemonPlan::shared_memory);
@@ -46,9 +48,10 @@ std::optional<std::chrono::seconds> between_looks(const std::optional<MpsPlan>& 
 
 }  // namespace
 
-MpsSupervisor::MpsSupervisor(const MpsPlaces& host, MpsTimings timings,
+MpsSupervisor::MpsSupervisor(const MpsPlaces& places, MpsTimings timings,
                              ComputeModeDriver compute_mode, const Log& log)
-    : host_{host.driver_root, real_path_of(host.self), host.nvidia_root, host.host_mounts},
+    : places_{places.driver_root, real_path_of(places.self), places.nvidia_root,
+              places.host_mounts},
       timings_(timings),
       compute_mode_(std::move(compute_mode)),
       log_(log),
@@ -57,8 +60,7 @@ MpsSupervisor::MpsSupervisor(const MpsPlaces& host, MpsTimings timings,
 MpsSupervisor::~MpsSupervisor() {
   thread_.request_stop();
   thread_.join();
-  // The last changes of daemons that are let go ring a supervisor that is still
-  // whole.
+  // Abandoned daemons may still report changes, so they end before the other members.
   daemons_.clear();
 }
 
@@ -67,7 +69,7 @@ void MpsSupervisor::set_plan(MpsPlan plan) {
     const std::lock_guard lock(mutex_);
     wanted_ = std::move(plan);
     wanted_at_ = std::chrono::system_clock::now();
-    rung_ = true;
+    has_news_ = true;
     idle_ = false;
   }
   changed_.notify_all();
@@ -77,16 +79,16 @@ void MpsSupervisor::stop() {
   std::unique_lock lock(mutex_);
   if (!wanted_) return;
   wanted_->daemons.clear();
-  rung_ = true;
+  has_news_ = true;
   idle_ = false;
   changed_.notify_all();
   changed_.wait(lock, [&] { return idle_; });
 }
 
-void MpsSupervisor::ring() {
+void MpsSupervisor::wake() {
   {
     const std::lock_guard lock(mutex_);
-    rung_ = true;
+    has_news_ = true;
   }
   changed_.notify_all();
 }
@@ -97,19 +99,19 @@ void MpsSupervisor::run(const std::stop_token& stop) {
     std::chrono::system_clock::time_point wanted_at;
     {
       std::unique_lock lock(mutex_);
-      const auto has_news = [&] { return rung_; };
+      const auto has_news = [this] { return has_news_; };
       if (const auto pause = between_looks(wanted_)) {
         changed_.wait_for(lock, stop, *pause, has_news);
       } else {
         changed_.wait(lock, stop, has_news);
       }
-      rung_ = false;
+      has_news_ = false;
       plan = wanted_;
       wanted_at = wanted_at_;
     }
     if (!plan || stop.stop_requested()) continue;
     reconcile(*plan);
-    empty_what_is_unheld(*plan, wanted_at);
+    empty_unheld_memory(*plan, wanted_at);
     publish(*plan);
     {
       const std::lock_guard lock(mutex_);
@@ -123,14 +125,14 @@ void MpsSupervisor::reconcile(const MpsPlan& plan) {
   std::erase_if(daemons_, [](const auto& entry) {
     return entry.second->status().state == MpsState::kStopped;
   });
-  take_up_leftovers(plan);
+  drain_leftovers(plan);
   for (const auto& [name, daemon] : daemons_) {
     const auto wanted = std::ranges::find(plan.daemons, name, &MpsDaemonPlan::name);
     const MpsDaemonPlan has = daemon->status().plan;
     if (wanted != plan.daemons.end() && is_same_daemon(*wanted, has)) {
       if (wanted->limits != has.limits) daemon->set_limits(wanted->limits);
     } else {
-      // One that is wanted in another shape comes back when this one is gone.
+      // A daemon with a changed plan starts again after this one has ended.
       daemon->drain();
     }
   }
@@ -139,46 +141,47 @@ void MpsSupervisor::reconcile(const MpsPlan& plan) {
   }
   for (const auto& [name, daemon] : daemons_) daemon->set_rules(plan.rules);
   if (!daemons_.empty()) return;
-  // An earlier agent's, too.
-  if (!plan.directory.empty()) bins_.insert(plan.directory + "/" + kBin);
-  for (const std::string& bin : bins_) remove_server_link(bin, host_.self);
+  // Also those of an earlier agent.
+  if (!plan.directory.empty()) bins_.insert(fmt::format("{}/{}", plan.directory, kBin));
+  for (const std::string& bin : bins_) remove_server_link(bin, places_.self);
   bins_.clear();
 }
 
-// Daemons of an earlier agent that the plan does not want.
-void MpsSupervisor::take_up_leftovers(const MpsPlan& plan) {
-  if (plan.directory.empty() || leftovers_looked_for_ == plan.directory) return;
-  leftovers_looked_for_ = plan.directory;
+// Drains an earlier agent's daemons that are not in the plan.
+void MpsSupervisor::drain_leftovers(const MpsPlan& plan) {
+  if (plan.directory.empty() || leftovers_checked_ == plan.directory) return;
+  leftovers_checked_ = plan.directory;
   const Result<std::vector<std::string>> names = list_directory(plan.directory);
   if (!names) return;
   std::vector<std::string> foreign;
   for (const std::string& name : *names) {
-    const MpsDaemonPlan left{.name = name, .folder = plan.directory + "/" + name};
+    const MpsDaemonPlan left{.name = name, .folder = fmt::format("{}/{}", plan.directory, name)};
     const auto wanted = std::ranges::find(plan.daemons, name, &MpsDaemonPlan::name);
     if (wanted != plan.daemons.end()) continue;
     const FolderUse use = name == kBin ? FolderUse::kServerLink : FolderUse::kDaemon;
-    if (!open_own_folder(left.folder, use, host_.self)) {
+    if (!open_own_folder(left.folder, use, places_.self)) {
       foreign.push_back(name);
     } else if (use == FolderUse::kDaemon) {
       start(left, MpsDaemon::Goal::kDrain);
     }
   }
   if (foreign.empty()) return;
-  log_.warning("what is in the directory for MPS daemons is not ours and is left alone",
+  log_.warning("leaving files in the directory for MPS daemons alone, because they are not ours",
                {{"directory", plan.directory}, {"names", join(foreign, " ")}});
 }
 
 void MpsSupervisor::start(const MpsDaemonPlan& plan, MpsDaemon::Goal goal) {
-  const std::string bin = parent_of(plan.folder) + "/" + kBin;
+  const std::string bin = fmt::format("{}/{}", parent_of(plan.folder), kBin);
   bins_.insert(bin);
   daemons_[plan.name] = std::make_unique<MpsDaemon>(
-      plan, MpsDaemon::Surroundings{host_, timings_, bin, compute_mode_, &log_, [this] { ring(); }},
+      plan,
+      MpsDaemon::Surroundings{places_, timings_, bin, compute_mode_, &log_, [this] { wake(); }},
       goal);
 }
 
-// So that one pod does not find what another left.
-void MpsSupervisor::empty_what_is_unheld(const MpsPlan& plan,
-                                         std::chrono::system_clock::time_point wanted_at) {
+// So that no pod finds the files of another.
+void MpsSupervisor::empty_unheld_memory(const MpsPlan& plan,
+                                        std::chrono::system_clock::time_point wanted_at) {
   for (const MpsDaemonPlan& daemon : plan.daemons) {
     if (!daemon.shared_memory) continue;
     if (!daemon.unheld) {
@@ -187,7 +190,7 @@ void MpsSupervisor::empty_what_is_unheld(const MpsPlan& plan,
       const Status emptied =
           empty_shared_memory(daemon.shm(), processes_of(daemon), wanted_at - kClockLag);
       if (emptied) continue;
-      log_.warning("mps shared memory is not empty for the next pod",
+      log_.warning("cannot empty mps shared memory for the next pod",
                    {{"daemon", daemon.name}, {"problem", emptied.error().message}});
     }
   }
@@ -204,12 +207,12 @@ void MpsSupervisor::publish(const MpsPlan& plan) {
     std::string problem = status.problem();
     if (problem.empty() && status.plan.shared_memory) {
       const Status shared = check_shared_memory(status.plan.shm(), status.plan.shared_memory_bytes,
-                                                host_.host_mounts);
+                                                places_.host_mounts);
       if (!shared) problem = shared.error().message;
     }
     report.wirings.merge(wirings_of(status.plan, problem));
   }
-  if (reports_.publish(std::move(report)) && told_) told_();
+  if (reports_.publish(std::move(report)) && on_report_) on_report_();
 }
 
 }  // namespace tranche::node

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes the node's MPS daemons match the plan, and says how they are.
+// Makes the node's MPS daemons match the plan, and reports their status.
 //
-// Daemons outlive the supervisor: containers depend on them, and an agent that
-// is updated or crashes must not end their work. The next agent adopts what
-// runs. A daemon is ended when its device leaves the plan, and by stop(). (In a
-// container whose runtime ends every process with the first one this cannot
-// help; there the daemon's clients share the agent's fate.)
+// Daemons outlive the supervisor: containers depend on them, and an agent that is updated or
+// crashes must not end their work. The next agent adopts them. A daemon ends when its device leaves
+// the plan, and by stop(). (If a container runtime ends every process together with the first one,
+// the daemon's clients end with the agent.)
 //
-// Never hand in a plan from an inventory that could not be read: a device that
-// is not in it loses its daemon, and with it its clients.
+// Never pass a plan from an inventory that could not be read: a device that is not in it loses its
+// daemon and its clients.
 //
 // Thread-safe.
 #pragma once
@@ -36,54 +35,54 @@ namespace tranche::node {
 
 class MpsSupervisor {
  public:
-  // `compute_mode` is called on daemons' threads, and only for plans that
-  // ask for exclusive devices. `log` outlives the supervisor.
-  MpsSupervisor(const MpsPlaces& host, MpsTimings timings, ComputeModeDriver compute_mode,
+  // Calls `compute_mode` on daemons' threads, and only for plans with exclusive devices. `log`
+  // outlives the supervisor.
+  MpsSupervisor(const MpsPlaces& places, MpsTimings timings, ComputeModeDriver compute_mode,
                 const Log& log);
   MpsSupervisor(const MpsSupervisor&) = delete;
   MpsSupervisor& operator=(const MpsSupervisor&) = delete;
   ~MpsSupervisor();
 
-  // Taken up at once; what it leads to is in the reports.
+  // Takes effect at once; the reports show the result.
   void set_plan(MpsPlan plan);
-  // Ends every daemon of ours and waits until nothing is left.
+  // Ends all our daemons and waits for that.
   void stop();
 
   const Latest<MpsReport>& reports() const { return reports_; }
   // Called on the supervisor's thread after each new report; set before the
   // first plan.
-  void on_report(std::function<void()> told) { told_ = std::move(told); }
+  void on_report(std::function<void()> hook) { on_report_ = std::move(hook); }
 
  private:
   void run(const std::stop_token& stop);
   void reconcile(const MpsPlan& plan);
-  void take_up_leftovers(const MpsPlan& plan);
+  void drain_leftovers(const MpsPlan& plan);
   void start(const MpsDaemonPlan& plan, MpsDaemon::Goal goal);
   void publish(const MpsPlan& plan);
-  void empty_what_is_unheld(const MpsPlan& plan, std::chrono::system_clock::time_point wanted_at);
-  void ring();
+  void empty_unheld_memory(const MpsPlan& plan, std::chrono::system_clock::time_point wanted_at);
+  void wake();
 
-  const MpsPlaces host_;
+  const MpsPlaces places_;
   const MpsTimings timings_;
   const ComputeModeDriver compute_mode_;
   const Log& log_;
   Latest<MpsReport> reports_;
-  std::function<void()> told_;
+  std::function<void()> on_report_;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
   // Guarded by mutex_.
   std::optional<MpsPlan> wanted_;
-  bool rung_ = false;
+  bool has_news_ = false;  // a new plan or status
   std::chrono::system_clock::time_point wanted_at_;
-  bool idle_ = true;  // nothing of ours runs, and the last plan was looked at
+  bool idle_ = true;  // no daemon of ours runs, and the last plan is done
 
-  // The own thread's.
+  // Used by the own thread only.
   std::map<std::string, std::unique_ptr<MpsDaemon>> daemons_;
-  std::string leftovers_looked_for_;
+  std::string leftovers_checked_;
   OutsideWatch outside_{has_paths_of_host()};
-  std::set<std::string> emptied_;  // daemons whose shared memory nobody has used since
-  std::set<std::string> bins_;     // folders with the link that makes us a server
+  std::set<std::string> emptied_;  // daemons with unused shared memory
+  std::set<std::string> bins_;     // folders with our nvidia-cuda-mps-server link
 
   std::jthread thread_;  // last: it uses all of the above
 };

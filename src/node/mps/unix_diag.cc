@@ -15,7 +15,7 @@
 namespace tranche::node {
 namespace {
 
-// Of include/net/tcp_states.h, which sockets of every family have.
+// From include/net/tcp_states.h, for sockets of every family.
 constexpr std::uint8_t kListen = 10;
 constexpr std::uint32_t kAnyCookie = ~0U;
 constexpr std::uint32_t kEveryState = ~0U;
@@ -30,7 +30,7 @@ std::optional<T> take(std::string_view bytes) {
 
 std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-// The next `size` bytes, and what lies behind them.
+// Removes and returns the next `size` bytes.
 std::string_view cut(std::string_view& bytes, std::size_t size) {
   const std::string_view part = bytes.substr(0, size);
   bytes.remove_prefix(std::min(bytes.size(), aligned(size)));
@@ -40,7 +40,7 @@ std::string_view cut(std::string_view& bytes, std::size_t size) {
 void take_attribute(std::uint16_t type, std::string_view value, UnixSocket& socket) {
   if (type == UNIX_DIAG_PEER) socket.peer = take<std::uint32_t>(value).value_or(0);
   if (type == UNIX_DIAG_NAME) {
-    // A path may end with a zero; a name without a place in the file system begins with one.
+    // A path may end with a zero; an abstract name begins with one.
     while (!value.empty() && value.back() == '\0') value.remove_suffix(1);
     socket.name = value;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel's answers about unix sockets (NETLINK_SOCK_DIAG, unix_diag) as
-// values. Pure: bytes in, values out.
+// Parses the kernel's answers about unix sockets (NETLINK_SOCK_DIAG, unix_diag). Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +20,10 @@ struct UnixSocket {
   bool operator==(const UnixSocket&) const = default;
 };
 
-// The request for one socket of the network namespace that the netlink socket is of.
+// The request for one socket in the network namespace of the netlink socket.
 std::string unix_diag_request(std::uint32_t inode);
 
-// The sockets in an answer; what is cut short or is something else is passed over.
+// The sockets in an answer. Ignores truncated and other messages.
 std::vector<UnixSocket> parse_unix_diag(std::string_view bytes);
 
 }  // namespace tranche::node

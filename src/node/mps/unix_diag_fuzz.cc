@@ -5,7 +5,7 @@
 
 #include "node/mps/unix_diag.h"
 
-// However the answer is cut, nothing outside of it is read.
+// Reads nothing outside of the answer, wherever it is truncated.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto sockets = tranche::node::parse_unix_diag(bytes);

@@ -10,8 +10,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// As a little-endian kernel sent it for an accepted connection: netlink's header, the
-// socket (family 1, type 5, state 1, inode 0x45f2), its name and its peer.
+// A little-endian kernel's answer for an accepted connection: netlink's header, the socket (family
+// 1, type 5, state 1, inode 0x45f2), its name and its peer.
 const std::string kConnected(
     "\x38\x00\x00\x00\x14\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
     "\x01\x05\x01\x00\xf2\x45\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00"

@@ -2,13 +2,13 @@
 #include "node/nested/handed_off.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -25,9 +25,9 @@ namespace {
 constexpr const char* kShown = "shown";
 constexpr const char* kEnv = "gpu.env";
 constexpr std::size_t kIdBytes = 8;
-// Of what a container may have changed, no more is read.
+// Read limit for files that a container may have changed.
 constexpr std::size_t kLargestFile = 1U << 20U;
-// One line of uuids has a few kilobytes at the most.
+// One line of uuids has at most a few kilobytes.
 constexpr std::size_t kLargestEnv = 64U << 10U;
 constexpr mode_t kEnvMode = 0644;
 
@@ -37,20 +37,15 @@ std::string document_in(const std::string& folder) {
 
 std::string new_id() {
   std::array<unsigned char, kIdBytes> bytes{};
-  // Up to 256 bytes come at once and without an error once the kernel is up.
+  // Up to 256 bytes never fail once the kernel is up.
   [[maybe_unused]] const ssize_t got = ::getrandom(bytes.data(), bytes.size(), 0);
   std::string id;
-  for (const unsigned char byte : bytes) {
-    std::array<char, 3> text{};
-    std::snprintf(text.data(), text.size(), "%02x", byte);
-    id += text.data();
-  }
+  for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
   return id;
 }
 
-// In place, because the file is mounted: a container would not see another one
-// that takes its name. Never empty in between. A container that may write the file
-// may do to it what it likes; it must not make us wait.
+// In place, because the file is mounted: a container would not see a replacement. Never empty in
+// between. A container that may write the file may change it in any way; it must not block us.
 Status write_in_place(const std::string& path, std::string_view content) {
   const UniqueFd fd(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
@@ -59,7 +54,7 @@ Status write_in_place(const std::string& path, std::string_view content) {
   const ssize_t written = ::pwrite(fd.get(), content.data(), content.size(), 0);
   if (written < 0) return errno_error("writing " + path);
   if (static_cast<std::size_t>(written) != content.size()) {
-    return Error{ErrorCode::kUnavailable, "writing " + path + ": the disk may be full"};
+    return Error{ErrorCode::kUnavailable, fmt::format("writing {}: the disk may be full", path)};
   }
   if (::ftruncate(fd.get(), static_cast<off_t>(content.size())) != 0) {
     return errno_error("truncating " + path);
@@ -68,7 +63,7 @@ Status write_in_place(const std::string& path, std::string_view content) {
   return Done{};
 }
 
-// Where every container may read it, whatever our umask is.
+// Readable for every container, whatever the umask is.
 Status create(const std::string& path, std::string_view content) {
   if (Status written = write_in_place(path, content); !written) return written;
   if (::chmod(path.c_str(), kEnvMode) != 0) return errno_error("changing the mode of " + path);
@@ -81,20 +76,20 @@ std::optional<struct stat> status_of(const std::string& path) {
   return status;
 }
 
-// Whether it is as an earlier agent made it, or as a container left it that may write it.
+// Whether a container may write it: made by an earlier agent, or changed by the container.
 bool is_writable(const struct stat& status) {
   return S_ISREG(status.st_mode) &&
          ((status.st_mode & 0777U) != kEnvMode || status.st_uid != ::geteuid());
 }
 
-// What it takes of the disk, also behind its end.
+// Bytes on disk, also beyond the end of the file.
 std::uint64_t bytes_of(const struct stat& status) {
   constexpr std::uint64_t kBlock = 512;
   return std::max(static_cast<std::uint64_t>(status.st_size),
                   static_cast<std::uint64_t>(status.st_blocks) * kBlock);
 }
 
-// So that a name made in it outlives a loss of power.
+// So that new names in the folder survive a power loss.
 void sync_folder(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd) ::fsync(fd.get());
@@ -106,7 +101,7 @@ std::vector<std::string> granted_names(const NestedGrant& grant) {
   return uuids;
 }
 
-// As new_id() makes them. Nothing else in the folder is ours to touch.
+// A name of new_id(). We touch nothing else in the folder.
 bool is_id(const std::string& name) {
   return name.size() == 2 * kIdBytes &&
          name.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -131,9 +126,8 @@ std::string HandedOff::folder_of(const std::string& id) const { return below(dir
 void HandedOff::recall(Clock::time_point now) {
   const auto names = list_directory(directory_);
   if (!names) {
-    if (names.error().code == ErrorCode::kNotFound) return;  // nothing was ever handed off
-    log_.warning("what was handed off to node pods cannot be taken up",
-                 {{"reason", names.error().message}});
+    if (names.error().code == ErrorCode::kNotFound) return;  // no hand-off so far
+    log_.warning("cannot read the grants of node pods", {{"reason", names.error().message}});
     return;
   }
   const std::lock_guard lock(mutex_);
@@ -149,7 +143,7 @@ void HandedOff::recall(Clock::time_point now) {
       record.env_line = gpu_env_line(record.grant);
     } else {
       record.is_readable = false;
-      log_.warning("what was handed off to a node pod cannot be read; it is left as it is",
+      log_.warning("cannot read the grant of a node pod; leaving it as it is",
                    {{"folder", folder_of(id)}, {"reason", grant.error().message}});
     }
     records_.emplace(id, std::move(record));
@@ -194,13 +188,13 @@ void HandedOff::withdraw(const std::string& id) {
   const std::lock_guard lock(mutex_);
   if (records_.erase(id) == 0) return;
   if (Status removed = remove(id); !removed) {
-    log_.warning("files for a node pod cannot be removed", {{"reason", removed.error().message}});
+    log_.warning("cannot remove the files of a node pod", {{"reason", removed.error().message}});
   }
 }
 
-// A container of an earlier agent may write the file as it likes, as scripts of older
-// systems do. One that has other GPUs in it than we wrote or granted is its own, and
-// stays. What no guest could read is put right.
+// A container of an earlier agent may write the file, as scripts of older systems do. If it lists
+// other GPUs than we wrote or granted, the container wrote it, and it stays. A file that no guest
+// could read is repaired.
 Status HandedOff::renew_env(Record& record, const NestedGrant& grant) const {
   if (!record.has_env) return Done{};
   const std::string path = below(folder_of(grant.id), kEnv);
@@ -218,7 +212,7 @@ Status HandedOff::renew_env(Record& record, const NestedGrant& grant) const {
     const auto last = parse_gpu_env(record.env_line);
     const auto now = parse_gpu_env(line);
     if (!last || !now) return Done{};
-    if (env && env->names == now->names && !env->all) return Done{};  // in words of its own
+    if (env && env->names == now->names && !env->all) return Done{};  // written by the container
     const bool is_ours = !env || *env == *last || *env == GpuEnv{.names = granted_names(grant)};
     if (!is_ours) return Done{};
   }
@@ -237,13 +231,13 @@ bool HandedOff::has_writable() const {
   });
 }
 
-void HandedOff::cut_writable() {
+void HandedOff::truncate_writable() {
   const std::lock_guard lock(mutex_);
-  for (auto& [id, record] : records_) cut(record);
+  for (auto& [id, record] : records_) truncate(record);
 }
 
-// Once for each size that it cannot be cut from.
-void HandedOff::cut(Record& record) const {
+// Logs each size once that cannot be truncated.
+void HandedOff::truncate(Record& record) const {
   const std::string path = below(folder_of(record.grant.id), kEnv);
   const auto status = status_of(path);
   if (!status || !is_writable(*status) || bytes_of(*status) <= kLargestEnv) {
@@ -253,19 +247,19 @@ void HandedOff::cut(Record& record) const {
   const std::string bytes = std::to_string(bytes_of(*status));
   const Status written = write_in_place(path, record.env_line);
   if (written) {
-    log_.warning("the /gpu.env of a node pod, which it may write, has grown and has been cut",
+    log_.warning("truncated the writable /gpu.env of a node pod, because it had grown",
                  {{"grant", record.grant.id}, {"bytes", bytes}});
     return;
   }
   const std::string problem =
-      "it takes " + bytes + " bytes of the node's disk: " + written.error().message;
+      fmt::format("it takes {} bytes of the node's disk: {}", bytes, written.error().message);
   if (std::exchange(record.last_growth, problem) == problem) return;
-  log_.warning("the /gpu.env of a node pod has grown and cannot be cut; delete the pod",
+  log_.warning("the /gpu.env of a node pod has grown and cannot be truncated; delete the pod",
                {{"grant", record.grant.id}, {"reason", problem}});
 }
 
-// Each by itself: one that cannot be written is tried again, and does not keep the
-// other from being written.
+// Writes both files independently: a failure of one is retried and does not keep the other from
+// being written.
 Status HandedOff::renew(Record& record, const HealthOf& health_of) {
   std::vector<Health> health;
   for (const NestedDevice& device : record.grant.devices) {
@@ -276,7 +270,7 @@ Status HandedOff::renew(Record& record, const HealthOf& health_of) {
   if (!next) return env;
   const std::string path = document_in(folder_of(next->id));
   if (Status written = write_atomically(path, to_json(*next)); !written) return written;
-  log_.info("node pod told of its GPUs' health",
+  log_.info("updated GPU health for a node pod",
             {{"grant", next->id}, {"generation", std::to_string(next->generation)}});
   record.grant = *next;
   return env;
@@ -286,19 +280,19 @@ void HandedOff::refresh(const HealthOf& health_of) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, record] : records_) {
     if (!record.is_readable) continue;
-    tell(record, "a node pod cannot be told of its GPUs' health; it is tried again",
-         renew(record, health_of));
+    log_problem(record, "cannot update GPU health for a node pod; retrying",
+                renew(record, health_of));
   }
 }
 
-// Once for each reason.
-void HandedOff::tell(Record& record, std::string_view what, const Status& status) const {
+// Logs each reason once.
+void HandedOff::log_problem(Record& record, std::string_view what, const Status& status) const {
   const std::string problem = status ? std::string() : status.error().message;
   if (std::exchange(record.last_problem, problem) == problem || problem.empty()) return;
   log_.warning(what, {{"grant", record.grant.id}, {"reason", problem}});
 }
 
-// Whether a container has it, may yet get it, or had it a moment ago.
+// Whether a container uses it, may still get it, or used it a moment ago.
 bool HandedOff::is_kept(Record& record, const std::set<std::string>& mounted,
                         Clock::time_point now) const {
   const std::string prefix = folder_of(record.grant.id) + "/";
@@ -322,10 +316,9 @@ bool HandedOff::tidy(const std::set<std::string>& mounted, Clock::time_point now
       continue;
     }
     const Status removed = remove(id);
-    tell(record, "files of a node pod that has ended cannot be removed; it is tried again",
-         removed);
+    log_problem(record, "cannot remove the files of a node pod that has ended; retrying", removed);
     if (removed) {
-      log_.info("node pod has ended; its files are removed", {{"grant", id}});
+      log_.info("node pod has ended; removed its files", {{"grant", id}});
       it = records_.erase(it);
     } else {
       record.gone_since = now;
@@ -341,7 +334,8 @@ Status HandedOff::remove(const std::string& id) const {
   std::error_code error;
   std::filesystem::remove_all(folder_of(id), error);
   if (!error) return Done{};
-  return Error{ErrorCode::kUnavailable, "removing " + folder_of(id) + ": " + error.message()};
+  return Error{ErrorCode::kUnavailable,
+               fmt::format("removing {}: {}", folder_of(id), error.message())};
 }
 
 bool HandedOff::empty() const {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host's files for its node pods: one folder for each grant, with what is
-// mounted into the container.
+// A host's files for its node pods: one folder per grant, mounted into the container.
 //
-//   <directory>/<id>/gpu.env           /gpu.env there, read-only
-//   <directory>/<id>/shown/grant.json  /gpu-grants/<resource>/grant.json there, read-only
+//   <directory>/<id>/gpu.env           -> /gpu.env, read-only
+//   <directory>/<id>/shown/grant.json  -> /gpu-grants/<resource>/grant.json, read-only
 //
-// They lie on disk, because a container that is started again, also after a
-// reboot, gets the same mounts without the kubelet asking us. What they say is
-// kept current; they are removed when the kubelet no longer has the mount of any
-// container.
+// They are on disk, because a restarted container gets the same mounts without an Allocate, also
+// after a reboot. They are kept current, and removed when the kubelet mounts them into no container
+// any more.
 //
 // Thread-safe.
 #pragma once
@@ -30,7 +28,7 @@
 
 namespace tranche::node {
 
-// What is mounted, on the host.
+// The mounted paths on the host.
 struct HandedOffPaths {
   std::string id;
   std::string gpu_env;  // empty: the pod writes its own
@@ -43,41 +41,38 @@ class HandedOff {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // A grant that no container has by then was never used: the kubelet notes it
-  // in the same admission, which may wait for other plugins.
+  // A grant that no container mounts by then was never used: the kubelet records it in the same
+  // admission, which may wait for other plugins.
   static constexpr std::chrono::minutes kPatience{5};
-  // How long its mount must be gone before the files are: a kubelet that has
-  // just started may not know its pods for a moment.
+  // Time between the end of the mount and the removal of the files: a kubelet that has just started
+  // may not know its pods for a moment.
   static constexpr std::chrono::seconds kGrace{10};
 
-  // `issued` is called, from any thread, when there is a new grant to look after.
+  // Calls `issued` from any thread for every new grant.
   HandedOff(
       const std::string& directory, Log& log, std::function<void()> issued = [] {},
       GpuEnvMount env_mount = GpuEnvMount::kReadOnly);
 
-  // Takes up what an earlier agent handed off. Whatever else lies in the folder is
-  // left alone.
+  // Reads the grants of earlier agents. Ignores everything else in the folder.
   void recall(Clock::time_point now);
 
-  // Writes the files of a new grant; its id is chosen here.
+  // Writes the files of a new grant and chooses its id.
   Result<HandedOffPaths> issue(NestedGrant grant, Clock::time_point now);
-  // The container will not be made after all.
+  // Removes the grant: the container was not admitted.
   void withdraw(const std::string& id);
 
-  // Brings all files up to date with the devices' health now.
+  // Updates the health in all files.
   using HealthOf = std::function<Health(const std::string& resource, const NestedDevice& device)>;
   void refresh(const HealthOf& health_of);
 
-  // `mounted`: paths on the host that the kubelet has mounted into containers.
-  // Removes what none has any more, after a while; true: something waits for
-  // the end of it.
+  // `mounted`: paths on the host that the kubelet has mounted into containers. Removes the files
+  // that none has any more, after a while. True: some are waiting for that.
   bool tidy(const std::set<std::string>& mounted, Clock::time_point now);
 
-  // Earlier agents mounted gpu.env writable, and a container that is started again
-  // gets it so again. Whether there is one; and cuts those that have grown: they lie
-  // on the node's disk, and no limit of the pod's counts them.
+  // Earlier agents mounted gpu.env writable, and a restarted container gets it so again. Those
+  // files are on the node's disk, and no limit of the pod counts them, so grown ones are truncated.
   bool has_writable() const;
-  void cut_writable();
+  void truncate_writable();
 
   bool empty() const;
   std::vector<NestedGrant> grants() const;  // sorted by id
@@ -86,12 +81,12 @@ class HandedOff {
  private:
   struct Record {
     NestedGrant grant;
-    bool is_readable = true;  // else it is left as it is
+    bool is_readable = true;  // else it is not touched
     Clock::time_point since;
     bool was_mounted = false;
     std::optional<Clock::time_point> gone_since;
     bool has_env = false;  // else the pod writes its own
-    std::string env_line;  // what we last wrote to gpu.env; empty: not known
+    std::string env_line;  // last written to gpu.env; empty: unknown
     std::string last_problem;
     std::string last_growth;
   };
@@ -100,9 +95,9 @@ class HandedOff {
   Status write(const NestedGrant& grant) const;
   Status renew(Record& record, const HealthOf& health_of);
   Status renew_env(Record& record, const NestedGrant& grant) const;
-  void cut(Record& record) const;
+  void truncate(Record& record) const;
   bool is_kept(Record& record, const std::set<std::string>& mounted, Clock::time_point now) const;
-  void tell(Record& record, std::string_view what, const Status& status) const;
+  void log_problem(Record& record, std::string_view what, const Status& status) const;
   Status remove(const std::string& id) const;
 
   const std::string directory_;

@@ -50,7 +50,7 @@ class HandedOffTest : public testing::Test {
     return text ? *text : text.error().message;
   }
 
-  // As agents left it that mounted it writable.
+  // As earlier agents left it, which mounted it writable.
   static void make_writable(const HandedOffPaths& paths) {
     EXPECT_EQ(::chmod(paths.gpu_env.c_str(), 0666), 0);
   }
@@ -69,8 +69,8 @@ class HandedOffTest : public testing::Test {
 
   const TempDir dir_;
   Log quiet_{[](std::string_view) {}};
-  std::string said_;
-  Log heard_{[this](std::string_view line) { said_ += line; }};
+  std::string logged_;
+  Log heard_{[this](std::string_view line) { logged_ += line; }};
   const HandedOff::Clock::time_point now_ = HandedOff::Clock::now();
 };
 
@@ -123,50 +123,50 @@ TEST_F(HandedOffTest, OverwritesWhatIsNotItsOwnInAFileThatNoPodMayWrite) {
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
 
-TEST_F(HandedOffTest, CutsWhatAPodOfAnEarlierAgentMadeOfIt) {
+TEST_F(HandedOffTest, TruncatesAFileThatAPodOfAnEarlierAgentGrew) {
   HandedOff store(dir_.path(), heard_);
   const HandedOffPaths paths = must_issue(store);
   make_writable(paths);
   EXPECT_TRUE(store.has_writable());
-  store.cut_writable();
-  EXPECT_EQ(said_.find("has been cut"), std::string::npos);
+  store.truncate_writable();
+  EXPECT_EQ(logged_.find("truncated the writable /gpu.env"), std::string::npos);
   std::ofstream(paths.gpu_env) << std::string(100'000, 'x');
-  store.cut_writable();
+  store.truncate_writable();
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
-  EXPECT_THAT(said_, HasSubstr("has been cut"));
-  EXPECT_THAT(said_, HasSubstr(paths.id));
+  EXPECT_THAT(logged_, HasSubstr("truncated the writable /gpu.env"));
+  EXPECT_THAT(logged_, HasSubstr(paths.id));
 }
 
-TEST_F(HandedOffTest, CutsBlocksThatAPodHasSetAsideBehindTheEnd) {
+TEST_F(HandedOffTest, TruncatesBlocksThatAPodReservedBehindTheEnd) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   make_writable(paths);
   {
     const UniqueFd pod(::open(paths.gpu_env.c_str(), O_RDWR | O_CLOEXEC));
     if (::fallocate(pod.get(), FALLOC_FL_KEEP_SIZE, 0, 8 << 20) != 0) {
-      GTEST_SKIP() << "this file system sets nothing aside";
+      GTEST_SKIP() << "this file system reserves nothing";
     }
   }
   ASSERT_GT(status_of(paths.gpu_env).st_blocks, 1000);
-  store.cut_writable();
+  store.truncate_writable();
   EXPECT_LT(status_of(paths.gpu_env).st_blocks, 1000);
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
 
-TEST_F(HandedOffTest, SaysWhatToDoWhereItMayNotBeCut) {
+TEST_F(HandedOffTest, SaysWhatToDoWhereItMayNotBeTruncated) {
   HandedOff store(dir_.path(), heard_);
   const HandedOffPaths paths = must_issue(store);
   make_writable(paths);
   std::ofstream(paths.gpu_env) << std::string(100'000, 'x');
-  // As a pod does by changing owner and mode, for an agent without capabilities.
+  // A pod can do this by changing owner and mode, for an agent without capabilities.
   const UniqueFd pod(::open(paths.gpu_env.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_WRLCK), 0) << errno;
   ::signal(SIGIO, SIG_IGN);
-  store.cut_writable();
-  EXPECT_THAT(said_, HasSubstr("bytes of the node's disk"));
-  EXPECT_THAT(said_, HasSubstr("delete the pod"));
+  store.truncate_writable();
+  EXPECT_THAT(logged_, HasSubstr("bytes of the node's disk"));
+  EXPECT_THAT(logged_, HasSubstr("delete the pod"));
   ASSERT_EQ(::fcntl(pod.get(), F_SETLEASE, F_UNLCK), 0);
-  store.cut_writable();
+  store.truncate_writable();
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
 
@@ -182,7 +182,7 @@ TEST_F(HandedOffTest, IsRefusedWhereItCannotBeWritten) {
 TEST_F(HandedOffTest, SaysWhenAGpuIsLostAndWhenItIsBack) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
-  // As a mount has it: by the file and not by its name.
+  // Like a mount: by the file, not by its name.
   const UniqueFd mounted(::open(paths.gpu_env.c_str(), O_RDONLY | O_CLOEXEC));
   store.refresh(lost("GPU-a"));
   EXPECT_EQ(document(paths).devices[0].health.reason(), "lost");
@@ -281,7 +281,7 @@ TEST_F(HandedOffTest, WaitsForAContainerThatIsJustBeingMade) {
   EXPECT_FALSE(path_exists(paths.gpu_env));
 }
 
-TEST_F(HandedOffTest, IsGoneAtOnceWhenTheGrantIsTakenBack) {
+TEST_F(HandedOffTest, IsGoneAtOnceWhenTheGrantIsWithdrawn) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   store.withdraw(paths.id);
@@ -310,7 +310,7 @@ TEST_F(HandedOffTest, KnowsItsFolderWithASlashBehindIt) {
   EXPECT_EQ(must_issue(store).gpu_env.find("//"), std::string::npos);
 }
 
-TEST_F(HandedOffTest, PutsALostGpuOutAgainThatAScriptHasPutBackIn) {
+TEST_F(HandedOffTest, RemovesALostGpuAgainThatAScriptHasAdded) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   make_writable(paths);
@@ -320,7 +320,7 @@ TEST_F(HandedOffTest, PutsALostGpuOutAgainThatAScriptHasPutBackIn) {
   EXPECT_EQ(env(paths), "GPU-a\n");
 }
 
-TEST_F(HandedOffTest, IsPutRightOnceItCanBeWritten) {
+TEST_F(HandedOffTest, IsRepairedOnceItCanBeWritten) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   std::filesystem::remove(paths.gpu_env);
@@ -335,7 +335,7 @@ TEST_F(HandedOffTest, IsPutRightOnceItCanBeWritten) {
   EXPECT_EQ(env(paths), "GPU-b\n");
 }
 
-TEST_F(HandedOffTest, IsPutRightWhenAPodMadeItTooLargeToBeRead) {
+TEST_F(HandedOffTest, IsRepairedWhenAPodMadeItTooLargeToBeRead) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   make_writable(paths);
@@ -344,8 +344,8 @@ TEST_F(HandedOffTest, IsPutRightWhenAPodMadeItTooLargeToBeRead) {
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
 
-// Such as our own write that a loss of power has torn.
-TEST_F(HandedOffTest, IsPutRightWhenNoGuestCouldReadIt) {
+// For example our own write, torn by a power loss.
+TEST_F(HandedOffTest, IsRepairedWhenNoGuestCouldReadIt) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);
   make_writable(paths);
@@ -354,7 +354,7 @@ TEST_F(HandedOffTest, IsPutRightWhenNoGuestCouldReadIt) {
   EXPECT_EQ(env(paths), "GPU-a,GPU-b\n");
 }
 
-// A lease makes whoever opens the file wait for 45 seconds.
+// With a lease, an open waits for 45 seconds.
 TEST_F(HandedOffTest, DoesNotWaitForAPodThatHoldsALease) {
   HandedOff store(dir_.path(), quiet_);
   const HandedOffPaths paths = must_issue(store);

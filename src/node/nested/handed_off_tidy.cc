@@ -12,10 +12,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How often it is looked whether files of an ended pod may go.
+// Interval of checks for files of ended pods.
 constexpr milliseconds kTidyPause{1'000};
-// How often it is looked whether a file that a pod may write has grown.
-constexpr milliseconds kCutPause{5'000};
+// Interval of checks for grown writable files.
+constexpr milliseconds kTruncatePause{5'000};
 
 }  // namespace
 
@@ -25,23 +25,22 @@ HandedOffTidy::HandedOffTidy(HandedOff& handed_off, std::string checkpoint, Log&
   has_writable_ = handed_off_.has_writable();
   if (!has_writable_) return;
   log_.warning(
-      "node pods of an earlier version may write their /gpu.env on the node's disk; it is cut when "
-      "it grows, until they are made again");
+      "node pods of an earlier version can write their /gpu.env on the node's disk; truncating it "
+      "when it grows, until they are recreated");
 }
 
 void HandedOffTidy::run() {
   is_waiting_ = false;
   has_writable_ = handed_off_.has_writable();
-  if (has_writable_) handed_off_.cut_writable();
+  if (has_writable_) handed_off_.truncate_writable();
   if (handed_off_.empty() || checkpoint_.empty()) return;
   const auto identity = file_identity(checkpoint_);
   if (!mounted_ || identity != checkpoint_read_) {
     auto mounts = read_checkpoint_mounts(checkpoint_, handed_off_.directory());
-    // Where it is not known who is there, nobody's files are removed.
+    // While the mounts are unknown, nothing is removed.
     const std::string problem = mounts ? std::string() : mounts.error().message;
-    if (said_.changed("checkpoint", problem) && !problem.empty()) {
-      log_.warning("files of node pods are kept, whether or not the pods are there",
-                   {{"reason", problem}});
+    if (logged_.changed("checkpoint", problem) && !problem.empty()) {
+      log_.warning("unknown which node pods run; keeping the files of all", {{"reason", problem}});
     }
     mounted_ = mounts ? std::optional(*std::move(mounts)) : std::nullopt;
     checkpoint_read_ = identity;
@@ -51,7 +50,7 @@ void HandedOffTidy::run() {
 
 std::optional<milliseconds> HandedOffTidy::due() const {
   std::optional<milliseconds> due;
-  if (has_writable_) due = kCutPause;
+  if (has_writable_) due = kTruncatePause;
   if (is_waiting_) due = std::min(due.value_or(kTidyPause), kTidyPause);
   return due;
 }

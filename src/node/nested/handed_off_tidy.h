@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When files of node pods may go: as a host, once the kubelet's checkpoint has no mount of
-// them any more.
-//
-// One thread's.
+// Removes files of node pods once the kubelet's checkpoint has no mount of them any more. One
+// thread uses it.
 #pragma once
 
 #include <chrono>
@@ -19,12 +17,12 @@ namespace tranche::node {
 
 class HandedOffTidy {
  public:
-  // Recalls what an earlier agent handed off.
+  // Reads the grants of earlier agents.
   HandedOffTidy(HandedOff& handed_off, std::string checkpoint, Log& log);
 
   // Removes the files of pods that have ended.
   void run();
-  // By then run() is due; empty: nothing waits.
+  // Time until run() is due; empty: never.
   std::optional<std::chrono::milliseconds> due() const;
 
  private:
@@ -32,10 +30,10 @@ class HandedOffTidy {
   const std::string checkpoint_;
   Log& log_;
   std::optional<FileIdentity> checkpoint_read_;
-  std::optional<std::set<std::string>> mounted_;  // as the checkpoint last had it
+  std::optional<std::set<std::string>> mounted_;  // at the last read of the checkpoint
   bool is_waiting_ = false;
-  bool has_writable_ = false;  // files of node pods, by earlier agents
-  OnChange said_;
+  bool has_writable_ = false;  // of earlier agents
+  OnChange logged_;
 };
 
 }  // namespace tranche::node

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/nested/host_grant_reader.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -18,23 +19,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A node has a few dozen devices; what is larger is not a list of them.
+// Enough for a few dozen devices.
 constexpr std::size_t kLargestFile = 1U << 20U;
-// How long a list must stay as it is before it counts: it is written in place, and
-// what is there may be a half of it. An empty one may be about to be written.
+// A list counts once it is unchanged for this time: it is written in place, and a read may see half
+// of it. An empty one may be about to be written.
 constexpr milliseconds kWritePatience{50};
 constexpr milliseconds kEmptyPatience{500};
-// How often it is looked where nothing can be watched.
+// Polling interval if nothing can be watched.
 constexpr milliseconds kUnwatchedPause{2'000};
 constexpr int kTries = 5;
 
-// Opening a pipe could take for ever.
+// Opening a pipe could block for ever.
 bool is_plain(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-// As it was at one moment: a file that is written meanwhile is read again.
+// A consistent state: reads again if the file is written meanwhile.
 Result<std::string> read_steady_file(const std::string& path) {
   if (!is_plain(path)) return Error{ErrorCode::kInvalidArgument, path + " is no plain file"};
   for (int tries = 0; tries < kTries; ++tries) {
@@ -42,7 +43,7 @@ Result<std::string> read_steady_file(const std::string& path) {
     Result<std::string> text = read_file(path, kLargestFile);
     if (!text || file_identity(path) == before) return text;
   }
-  return Error{ErrorCode::kUnavailable, "reading " + path + ": it changes all the time"};
+  return Error{ErrorCode::kUnavailable, fmt::format("reading {}: it keeps changing", path)};
 }
 
 Result<NestedGrant> read_json(const std::string& path) {
@@ -53,7 +54,7 @@ Result<NestedGrant> read_json(const std::string& path) {
   return grant;
 }
 
-// Where the folder's documents are: in it, or in folders of it.
+// The folder's documents: in it, or in subfolders.
 std::vector<std::string> documents_in(const std::string& folder) {
   std::vector<std::string> found;
   const std::string file(kGrantFile);
@@ -73,15 +74,16 @@ Result<HostGrant> read_host_grant(const NestedOptions& options) {
   HostGrant found{.source = options.host_grants};
   for (const std::string& path : documents_in(options.host_grants)) {
     Result<NestedGrant> grant = read_json(path);
-    // One that is not understood says nothing of what the others leave out.
+    // A document that cannot be parsed may have GPUs that the others lack.
     if (!grant) return grant.error();
     found.grants.push_back(*std::move(grant));
   }
   if (!found.grants.empty()) return found;
   if (!path_exists(options.gpu_env)) {
-    return Error{ErrorCode::kNotFound, "there is neither a " + std::string(kGrantFile) + " below " +
-                                           options.host_grants + " nor a file " + options.gpu_env +
-                                           "; the host's agent mounts both"};
+    return Error{ErrorCode::kNotFound,
+                 fmt::format("there is neither a {} below {} nor a file {}; the host's agent "
+                             "mounts both",
+                             kGrantFile, options.host_grants, options.gpu_env)};
   }
   const Result<std::string> text = read_steady_file(options.gpu_env);
   if (!text) return text.error();
@@ -103,8 +105,8 @@ std::optional<milliseconds> HostGrantReader::due(Clock::time_point now) const {
   return std::max(std::chrono::ceil<milliseconds>(left), milliseconds(0));
 }
 
-// The folders above as well, because what is missing may yet come; and the file
-// itself, because one that is mounted has its writer in another folder.
+// The parent folders as well, because missing files may appear; and the file itself, because the
+// writer of a mounted file uses another folder.
 void HostGrantReader::watch_all() {
   std::vector<std::string> paths = {parent_of(options_.host_grants), options_.host_grants,
                                     parent_of(options_.gpu_env), options_.gpu_env};
@@ -114,8 +116,8 @@ void HostGrantReader::watch_all() {
   is_watched_ = watch_.set(paths);
 }
 
-// The first list counts at once, since nobody has GPUs by it yet, and so does the
-// JSON, which comes by rename.
+// The first list counts at once, because no container has GPUs by it yet, and so does the JSON,
+// which is replaced by rename.
 bool HostGrantReader::is_settled(const HostGrant& found, Clock::time_point now) {
   if (!found.env || !grant_ || !grant_->env || *found.env == *grant_->env) {
     unsettled_.reset();
@@ -130,7 +132,7 @@ bool HostGrantReader::is_settled(const HostGrant& found, Clock::time_point now) 
 }
 
 bool HostGrantReader::look(Clock::time_point now) {
-  // Watched before it is read: what changes in between is told of.
+  // Watch before reading, so that no change in between is lost.
   watch_all();
   watch_.drain();
   Result<HostGrant> found = read_host_grant(options_);
@@ -140,9 +142,8 @@ bool HostGrantReader::look(Clock::time_point now) {
     unsettled_.reset();
     problem = found.error().message;
   } else if (grant_ && !grant_->grants.empty() && found->grants.empty()) {
-    // A list says less than the JSON did, such as nothing of parts.
-    problem =
-        "there is no " + std::string(kGrantFile) + " below " + options_.host_grants + " any more";
+    // A list says less than the JSON, for example nothing of parts.
+    problem = fmt::format("there is no {} below {} any more", kGrantFile, options_.host_grants);
   } else if (is_settled(*found, now)) {
     is_new = grant_ != *found;
     grant_ = *std::move(found);

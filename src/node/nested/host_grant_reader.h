@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Follows what the host has granted: reads its JSON where that is mounted, else
-// /gpu.env, and notices when either changes. What cannot be read or understood
-// leaves the last good grant standing.
+// Follows the host's grant: reads its JSON if mounted, else /gpu.env, and notices changes. If it
+// cannot be read or parsed, the last good grant stays.
 //
-// Not thread-safe: belongs to the thread that polls fd().
+// Not thread-safe: used by the thread that polls fd().
 #pragma once
 
 #include <chrono>
@@ -24,21 +23,21 @@ class HostGrantReader {
 
   HostGrantReader(NestedOptions options, Clock::time_point now);
 
-  // Readable when a look is worth it.
+  // Readable when look() may find a change.
   int fd() const { return watch_.fd(); }
-  // A look is due by then, whatever fd() says.
+  // Time until look() is due even if fd() is not readable.
   std::optional<std::chrono::milliseconds> due(Clock::time_point now) const;
 
-  // Reads what is there now. True: grant() or problem() changed.
+  // Reads the grant. True: grant() or problem() changed.
   bool look(Clock::time_point now);
 
-  // Null: there has not been one yet.
+  // Null: none so far.
   const HostGrant* grant() const { return grant_ ? &*grant_ : nullptr; }
-  // Why grant() is not what it should be; empty: it is.
+  // Why grant() may be outdated; empty: it is current.
   const std::string& problem() const { return problem_; }
 
  private:
-  // Another list than the one that counts, as it was found first.
+  // A changed list that does not count yet.
   struct Unsettled {
     GpuEnv list;
     Clock::time_point until;
@@ -55,8 +54,7 @@ class HostGrantReader {
   std::optional<Unsettled> unsettled_;
 };
 
-// One reading; the reader's own, and for commands that look once. kNotFound:
-// there is nothing to read yet.
+// One reading, also for commands. kNotFound: there is nothing to read yet.
 Result<HostGrant> read_host_grant(const NestedOptions& options);
 
 }  // namespace tranche::node

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/nested/host_grant_reader.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -45,7 +46,7 @@ class HostGrantReaderTest : public testing::Test {
     ASSERT_TRUE(write_atomically(below(in, "grant.json"), to_json(grant)));
   }
 
-  // Waits for the reader to have news, and has it look, until what it saw counts.
+  // Waits for news of the reader and lets it look until the new list counts.
   bool looks_when_told(HostGrantReader& reader) {
     pollfd fd{reader.fd(), POLLIN, 0};
     if (::poll(&fd, 1, 10'000) != 1) return false;
@@ -53,7 +54,7 @@ class HostGrantReaderTest : public testing::Test {
     return settles(reader) || is_news;
   }
 
-  // Looks whenever that is due, until it no longer is.
+  // Looks whenever due, until nothing is due.
   bool settles(HostGrantReader& reader) {
     bool is_news = false;
     while (const auto due = reader.due(now_)) {
@@ -71,7 +72,7 @@ class HostGrantReaderTest : public testing::Test {
   const TempDir dir_;
   const NestedOptions options_{
       .guest = true, .host_grants = path("grants"), .gpu_env = path("gpu.env")};
-  // As long as it stands still, nothing settles, however slow the machine is.
+  // While this clock stands still, nothing settles, however slow the machine is.
   HostGrantReader::Clock::time_point now_;
 };
 
@@ -175,14 +176,14 @@ TEST_F(HostGrantReaderTest, TakesAnEmptyFileForNothingGranted) {
   EXPECT_THAT(names(reader), ElementsAre());
 }
 
-// A shell's ">" empties the file before the new content comes.
+// A shell's ">" empties the file before it writes.
 TEST_F(HostGrantReaderTest, DoesNotTakeAnEmptiedFileAtItsWordAtOnce) {
   write_env("GPU-a\n");
   HostGrantReader reader(options_, now_);
   write_env("");
   EXPECT_FALSE(reader.look(now_));
   EXPECT_THAT(names(reader), ElementsAre("GPU-a"));
-  // It stays empty: by and by that counts.
+  // It stays empty: that counts after a while.
   EXPECT_TRUE(settles(reader));
   EXPECT_THAT(names(reader), ElementsAre());
 }
@@ -213,7 +214,7 @@ TEST_F(HostGrantReaderTest, TakesAListThatHasStoodForFiftyMilliseconds) {
   EXPECT_FALSE(reader.due(now_));
 }
 
-TEST_F(HostGrantReaderTest, BeginsToWaitAnewWithEachHalf) {
+TEST_F(HostGrantReaderTest, RestartsTheWaitWithEachHalf) {
   write_env("GPU-a,GPU-b\n");
   HostGrantReader reader(options_, now_);
   for (const char* half : {"GPU-", "GPU-a", "GPU-a,GPU-c", "GPU-a,GPU-c,GPU-d"}) {
@@ -241,11 +242,11 @@ TEST_F(HostGrantReaderTest, IsNotInAHurryWhenAnEmptiedFileIsGarbageThen) {
 }
 
 TEST_F(HostGrantReaderTest, TakesNoHalfOfAFileThatIsBeingWritten) {
-  // Long enough for a write to take a while, of equal size, so that only the time tells.
+  // Long enough for a slow write; of equal size, so that only the time differs.
   const auto list = [](char letter) {
     std::string text;
     for (int i = 0; i < 5'000; ++i) {
-      text += std::string("GPU-") + letter + std::to_string(10'000 + i) + ",";
+      text += fmt::format("GPU-{}{},", letter, 10'000 + i);
     }
     return text + "\n";
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/build.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -18,11 +20,11 @@ namespace {
 
 constexpr std::string_view kDefaultContainerPath = "/usr/local/nvidia";
 constexpr std::string_view kDefaultVulkanPath = "/etc/vulkan/icd.d";
-// Google's name for it, so that theirs and ours wait for each other.
+// The name of Google's lock, so that their plugin and ours wait for each other.
 constexpr std::string_view kLockName = "tpu-device-plugin.lock";
-// A unix address has 108 bytes, the last of them a NUL.
+// A unix address has 108 bytes, including a final NUL.
 constexpr std::size_t kMostSocketPath = 107;
-// glog's verbosity from which on we log what is meant for finding faults.
+// glog's verbosity from which on debug messages are logged.
 constexpr unsigned kDebugVerbosity = 4;
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
@@ -52,11 +54,11 @@ class Builder {
 
  private:
   void complain(std::string_view title, const std::string& what) {
-    built_.problems.push_back(where(from_.at(title)) + ": " + what);
+    built_.problems.push_back(fmt::format("{}: {}", where(from_.at(title)), what));
   }
 
-  // An empty path stands for the default one. Only the kubelet's socket can be
-  // empty on purpose, and these two roots mean "/" then, as in NVIDIA's plugin.
+  // An empty path means the default. Exceptions: the kubelet's socket can be empty on purpose, and
+  // these two roots then mean "/", as in NVIDIA's plugin.
   void complete_paths() {
     for (const char* root : {"driver-root", "driver-root-ctr-path"}) {
       if (from_.text(root).empty()) from_.replace(root, std::string("/"), "empty");
@@ -79,7 +81,7 @@ class Builder {
     }
   }
 
-  // The kubelet's socket by its path or by its folder, and what lies beside it.
+  // The kubelet's socket, by path or folder, and the files beside it.
   void place_socket() {
     const Setting& directory = from_.at("plugin-directory");
     const Setting& socket = from_.at("kubelet-socket");
@@ -89,8 +91,10 @@ class Builder {
       if (!socket.is_given()) {
         from_.replace("kubelet-socket", in_folder, "in --plugin-directory");
       } else if (directory.is_given()) {
-        complain("plugin-directory", "the kubelet's socket would be " + in_folder + ", but " +
-                                         where(socket) + " names another; leave one of them out");
+        complain("plugin-directory",
+                 fmt::format("the kubelet's socket would be {}, but {} names another; leave one of "
+                             "them out",
+                             in_folder, where(socket)));
       }
     }
     const std::string& chosen = from_.text("kubelet-socket");
@@ -126,9 +130,9 @@ class Builder {
     const std::string& discovery = from_.text("device-discovery-strategy");
     if (discovery == "tegra" || discovery == "wsl") {
       complain("device-discovery-strategy",
-               "this version does not serve " +
-                   std::string(discovery == "tegra" ? "Tegra" : "WSL") +
-                   " devices, only those of the driver's management library; use auto or nvml");
+               fmt::format("this version does not serve {} devices, only those of the driver's "
+                           "management library; use auto or nvml",
+                           discovery == "tegra" ? "Tegra" : "WSL"));
     }
   }
 
@@ -152,7 +156,7 @@ class Builder {
     append(built_.problems, made.problems);
   }
 
-  // The file's policies, or else what the profile offers.
+  // The file's policies, else the profile's.
   void build_policies(const SharingSections& sections) {
     SharingPolicy& policy = built_.settings.sharing;
     policy.policies = sections.policies.rows;
@@ -163,22 +167,24 @@ class Builder {
     const ResourceName& name = offer.policy->resource;
     const auto same = std::ranges::find(policy.replications, name, &offered_as);
     if (same != policy.replications.end()) {
-      complain("profile", "the profile " + from_.text("profile") + " offers " + name.text +
-                              ", and " + std::string(section_path(sections.replicated.kind)) +
-                              " does too; rename that, or say all in tranche.policies");
+      complain(
+          "profile",
+          fmt::format("the profile {} offers {}, and {} does too; rename that, or put all into "
+                      "tranche.policies",
+                      from_.text("profile"), name.text, section_path(sections.replicated.kind)));
     }
     policy.policies.push_back(*std::move(offer.policy));
     built_.profile_origin = std::move(offer.origin);
   }
 
-  // Flags that are accepted for the sake of manifests, but whose work is not done.
+  // Flags that are accepted for compatibility with manifests, but have no effect.
   void note_missed() {
     for (const Setting& setting : from_.all()) {
       if (setting.flag->missed.empty() || !setting.is_given()) continue;
       const std::string value = show(setting.value);
       if (value.empty() || value == "false") continue;
-      built_.notices.push_back(where(setting) +
-                               ": without effect: " + std::string(setting.flag->missed));
+      built_.notices.push_back(
+          fmt::format("{}: without effect: {}", where(setting), setting.flag->missed));
     }
   }
 
@@ -210,10 +216,10 @@ class Builder {
     const bool only_zero = ids.size() == 1 && parse_number<unsigned>(ids[0]) == 0U;
     if (only_zero) grant.imex_channels = {0};
     if (only_zero || ids.empty()) return;
-    complain(
-        "imex-channel-ids",
-        "invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; found [" +
-            brief(join(ids, " ")) + "]");
+    complain("imex-channel-ids",
+             fmt::format("invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or "
+                         "[0]; found [{}]",
+                         brief(join(ids, " "))));
   }
 
   void build_driver_mount(GrantOptions& grant) {
@@ -227,8 +233,10 @@ class Builder {
     const std::string& container = from_.text(container_flag);
     if (!host.empty()) return DriverMount{host, container};
     if (!container.empty()) {
-      complain(container_flag, "is given without --" + host_flag +
-                                   ", the folder on the host that it is for; give both");
+      complain(
+          container_flag,
+          fmt::format("is given without --{}, the folder on the host that it is for; give both",
+                      host_flag));
     }
     return std::nullopt;
   }
@@ -253,9 +261,9 @@ class Builder {
     append(built_.warnings, parsed.warnings);
     if (!is_google && !from_.text("XID_CONFIG").empty()) {
       built_.notices.push_back(
-          where(google) +
-          ": without effect: a variable of Google's plugin, for --profile=gcp; "
-          "DP_ENABLE_HEALTHCHECKS does the same");
+          fmt::format("{}: without effect: a variable of Google's plugin, for --profile=gcp; "
+                      "DP_ENABLE_HEALTHCHECKS does the same",
+                      where(google)));
     }
   }
 

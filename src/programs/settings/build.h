@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From resolved settings to the modules' option structs, with the checks that
-// need more than one setting. Pure.
+// Turns resolved settings into the modules' option structs, with the checks that need more than one
+// setting. Pure.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ namespace tranche::programs {
 
 struct Built {
   Settings settings;
-  std::optional<Origin> profile_origin;  // of the policy that the profile made, if it did
+  std::optional<Origin> profile_origin;  // of the profile's policy, if there is one
   std::vector<std::string> notices;
   std::vector<std::string> warnings;
-  std::vector<std::string> problems;  // when there is one, nothing else counts
+  std::vector<std::string> problems;  // if there is one, ignore the rest
 };
 
-// Defaults that follow from other settings are put into `resolved` too, so that
-// it tells what is in effect.
+// Also puts defaults that follow from other settings into `resolved`, so that it has the effective
+// values.
 Built build_settings(Resolved& resolved, const SharingSections& sharing);
 
 }  // namespace tranche::programs

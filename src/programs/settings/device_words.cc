@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/device_words.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <variant>
@@ -42,7 +44,7 @@ std::optional<AnyUuid> read_mig_uuid(std::string_view text) {
   if (parts.size() != 3 || !is_numeral(parts[1]) || !is_numeral(parts[2])) return std::nullopt;
   const auto gpu = read_gpu_uuid(parts[0]);
   if (!gpu) return std::nullopt;
-  return AnyUuid{"MIG-" + gpu->text + "/" + parts[1] + "/" + parts[2]};
+  return AnyUuid{fmt::format("MIG-{}/{}/{}", gpu->text, parts[1], parts[2])};
 }
 
 std::optional<MigIndex> read_mig_index(std::string_view text) {
@@ -54,8 +56,8 @@ std::optional<MigIndex> read_mig_index(std::string_view text) {
   return MigIndex{*gpu, *mig};
 }
 
-// Bus and device have two digits in every form that is in use. "0:1" is not an
-// address but MIG device 1 of GPU 0.
+// Bus and device have two digits in every usual form. "0:1" is not an address but MIG device 1 of
+// GPU 0.
 std::optional<PciAddress> read_pci(std::string_view text) {
   const std::vector<std::string> parts = split(text.substr(0, text.find('.')), ':');
   if (parts.size() < 2 || parts.back().size() != 2 || parts[parts.size() - 2].size() != 2) {
@@ -67,7 +69,7 @@ std::optional<PciAddress> read_pci(std::string_view text) {
 struct Texts {
   std::string operator()(const GpuIndex& device) const { return std::to_string(device.index); }
   std::string operator()(const MigIndex& device) const {
-    return std::to_string(device.gpu) + ":" + std::to_string(device.mig);
+    return fmt::format("{}:{}", device.gpu, device.mig);
   }
   std::string operator()(const AnyUuid& device) const { return device.text; }
   std::string operator()(const PciAddress& address) const { return to_string(address); }
@@ -83,9 +85,10 @@ Result<DeviceRef> parse_device_ref(std::string_view text) {
   if (const auto index = read_mig_index(text)) return DeviceRef(*index);
   if (const auto uuid = read_gpu_uuid(text)) return DeviceRef(*uuid);
   if (const auto uuid = read_mig_uuid(text)) return DeviceRef(*uuid);
-  return refused("unsupported type for device in devices list: '" + brief(text) +
-                 "' (expected an index such as 0, a MIG index such as \"0:1\", GPU-<uuid> or "
-                 "MIG-<uuid>)");
+  return refused(
+      fmt::format("unsupported type for device in devices list: '{}' (expected an index such as 0, "
+                  "a MIG index such as \"0:1\", GPU-<uuid> or MIG-<uuid>)",
+                  brief(text)));
 }
 
 std::string to_text(const DeviceRef& device) { return std::visit(Texts{}, device); }
@@ -96,11 +99,12 @@ Result<Exclusion> parse_exclusion(std::string_view text) {
   if (const auto address = read_pci(text)) return Exclusion(*address);
   if (text.find('*') != std::string_view::npos) return Exclusion(ModelPattern{std::string(text)});
   if (read_mig_uuid(text) || read_mig_index(text)) {
-    return refused("'" + std::string(text) + "' is a MIG device; only whole GPUs can be excluded");
+    return refused(fmt::format("'{}' is a MIG device; only whole GPUs can be excluded", text));
   }
-  return refused("'" + brief(text) +
-                 "' is no index (0), GPU uuid (GPU-8f1c...), PCI address (0000:07:00.0) or model "
-                 "pattern; a pattern has at least one * in it (*T4*)");
+  return refused(
+      fmt::format("'{}' is no index (0), GPU uuid (GPU-8f1c...), PCI address (0000:07:00.0) or "
+                  "model pattern; a pattern has at least one * in it (*T4*)",
+                  brief(text)));
 }
 
 std::string to_text(const Exclusion& exclusion) { return std::visit(Texts{}, exclusion); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words by which people point at devices: indexes, uuids, PCI addresses,
-// model patterns; from text and back. Pure.
+// Parses and prints names of devices: indexes, uuids, PCI addresses, model patterns. Pure.
 #pragma once
 
 #include <string>
@@ -12,9 +11,8 @@
 
 namespace tranche::programs {
 
-// An item of a `devices` list: "0", "0:1", GPU-<uuid>, MIG-<uuid> or the older
-// MIG-GPU-<uuid>/<gpu instance>/<compute instance>. Hexadecimal digits are
-// made lower case, as the driver writes them.
+// An item of a `devices` list: "0", "0:1", GPU-<uuid>, MIG-<uuid> or the older MIG-GPU-<uuid>/<gpu
+// instance>/<compute instance>. Converts hexadecimal digits to lower case, as in the driver.
 Result<DeviceRef> parse_device_ref(std::string_view text);
 std::string to_text(const DeviceRef& device);
 

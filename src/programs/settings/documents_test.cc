@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds the flags that documents and the help name to those that are parsed.
+// Checks that the flags in documents and in the help exist.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 // Those that each command has.
 const std::set<std::string> kOfAll = {"h", "help", "version"};
-// Flags of other programs that the text names by themselves.
+// Flags of other programs in the documents.
 const std::set<std::string> kOfOthers = {"set",           // helm
                                          "gpu-reset",     // nvidia-smi
                                          "dry-run",       // kubectl
@@ -43,7 +43,7 @@ std::string name_of(const std::string& word) {
   return name.substr(0, name.find('='));
 }
 
-// All that the expression's first group finds.
+// All matches of the expression's first group.
 std::vector<std::string> all_in(const std::string& text, const std::string& expression) {
   const std::regex regex(expression);
   std::vector<std::string> found;
@@ -53,12 +53,12 @@ std::vector<std::string> all_in(const std::string& text, const std::string& expr
   return found;
 }
 
-// The words of flags behind our program's name, up to the end of the command.
+// The flags after our program's name, up to the end of the command.
 std::vector<std::string> flags_of_commands(std::string text) {
   text = std::regex_replace(text, std::regex(R"(\\\n\s*)"), " ");
   std::vector<std::string> flags;
   for (const std::string& line : split(text, '\n')) {
-    // As a command, and not the name of an image or a DaemonSet.
+    // As a command, not as the name of an image or a DaemonSet.
     static const std::regex command(R"((^\s*|-- |\$ |`|/)tranche-device-plugin(\s[^|;&`#]*))");
     std::smatch found;
     if (!std::regex_search(line, found, command)) continue;
@@ -102,13 +102,13 @@ TEST(Documents, NameOnlyVariablesThatAreRead) {
     for (const std::string& name : flag.variables()) known.insert(name);
   }
   for (const std::string& name : all_in(text, "`([A-Z]+_[A-Z_]+)`")) {
-    // Those that containers get, and one that only theirs needs.
+    // Variables of containers, and one that only they need.
     if (name.starts_with("CUDA_") || name == "NODE_NAME") continue;
     EXPECT_TRUE(known.contains(name)) << name;
   }
 }
 
-// As the help writes them, and with the other form of the value.
+// As in the help, and with the other form of the value.
 TEST(HelpText, NamesFlagsAsTheyAreParsed) {
   std::size_t count = 0;
   for (const std::string& line : split(help_text(kProgram), '\n')) {

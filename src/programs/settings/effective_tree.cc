@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/effective_tree.h"
 
+#include <fmt/core.h>
+
 #include <map>
 #include <string>
 #include <utility>
@@ -69,7 +71,7 @@ class TreeMaker {
     ConfigNode& section = section_at(root, path);
     const std::string fail = "failRequestsGreaterThanOne";
     put(section, fail, truth_node(policy.fail_requests_greater_than_one));
-    section.items.back().remark = origin_of(path + "." + fail);
+    section.items.back().remark = origin_of(fmt::format("{}.{}", path, fail));
     put_rows(root, path + ".resources", replication_keys(), policy.replications);
   }
 
@@ -92,7 +94,7 @@ std::string effective_yaml(const Loaded& loaded) { return effective_yaml(effecti
 std::string effective_json(const Loaded& loaded) { return effective_json(effective(loaded)); }
 
 EffectiveValues effective_values(const Loaded& loaded) {
-  // What a row is known by, in the order of preference.
+  // Keys that name a row, in the order of preference.
   constexpr std::string_view kNames[] = {"resource", "name", "pattern"};
   return effective_values(effective(loaded), kNames);
 }

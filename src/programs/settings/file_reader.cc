@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/file_reader.h"
 
+#include <fmt/core.h>
+
 #include "os/settings/file_problems.h"
 #include "os/settings/shape.h"
 #include "programs/settings/file_schema.h"
@@ -15,7 +17,8 @@ void check_version(const ConfigNode& root, FileProblems& problems) {
   if (version.value == nullptr || !is_text(*version.value)) return;
   const std::string& text = version.value->text;
   if (!text.empty() && text != "v1") {
-    problems.add(version.line, "version", "unknown version: " + brief(text) + " (allowed: v1)");
+    problems.add(version.line, "version",
+                 fmt::format("unknown version: {} (allowed: v1)", brief(text)));
   }
 }
 

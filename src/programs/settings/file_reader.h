@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the text of a configuration file to what it says: NVIDIA's v1 format
-// with a `tranche` section. Strict, and complete in its complaints: a file has
-// all its problems told at once. Pure.
+// Reads a configuration file: NVIDIA's v1 format with a `tranche` section. Strict, and reports all
+// problems of a file at once. Pure.
 #pragma once
 
 #include <string>
@@ -18,8 +17,8 @@ struct FileContent {
   FileValues values;
   SharingSections sharing;
   std::vector<std::string> notices;   // worth a line in the log
-  std::vector<std::string> warnings;  // most likely not what was meant
-  std::vector<std::string> problems;  // when there is one, nothing else counts
+  std::vector<std::string> warnings;  // probably a mistake
+  std::vector<std::string> problems;  // if there is one, ignore the rest
 };
 
 FileContent read_config(const ConfigText& file);

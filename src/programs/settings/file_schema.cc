@@ -12,7 +12,7 @@ constexpr std::string_view kOther = "NVIDIA's gpu-feature-discovery";
 
 constexpr Word<int> kVersions[] = {{"v1", 1}};
 
-// Keys of the same names in both sections about replicas.
+// Keys that both replica sections have.
 void add_replication_keys(std::vector<KeySpec>& all, const std::string& section,
                           std::string_view fails_by_default) {
   all.push_back({.path = section + ".renameByDefault",
@@ -25,20 +25,19 @@ void add_replication_keys(std::vector<KeySpec>& all, const std::string& section,
                  .help = "Whether a container that asks for more than one replica is refused."});
   all.push_back({.path = section + ".resources",
                  .kind = kRows,
-                 .help = "What is replicated. At least one row; no device in two rows."});
+                 .help = "Resources to replicate. At least one row; no device in two rows."});
   add_row_keys(all, section + ".resources", replication_keys());
 }
 
-// What is no option, in the file's order. Keys of options are put in behind the section that
-// they lie in.
+// Keys that are no options, in the file's order. Keys of options follow their section.
 std::vector<KeySpec> structure() {
   std::vector<KeySpec> all = {
       {.path = "version",
        .fallback = "v1",
        .help = "The format of the file: v1.",
        .choices = texts<kVersions>},
-      {.path = "flags", .kind = kSection, .help = "Settings that are flags too."},
-      {.path = "flags.plugin", .kind = kSection, .help = "Those of the device plugin alone."},
+      {.path = "flags", .kind = kSection, .help = "Settings that are also flags."},
+      {.path = "flags.plugin", .kind = kSection, .help = "Those of the device plugin only."},
       {.path = "flags.useNodeFeatureAPI", .kind = kBool, .owner = kOther},
       {.path = "flags.gfd", .kind = kSection, .owner = kOther},
       {.path = "flags.gfd.oneshot", .kind = kBool, .owner = kOther},
@@ -50,7 +49,7 @@ std::vector<KeySpec> structure() {
       {.path = "resources",
        .kind = kSection,
        .help = "Names of resources by GPU model or MIG profile. The first row that matches wins; "
-               "what no row matches keeps its usual name."},
+               "devices without a match keep their usual name."},
       {.path = "resources.gpus", .kind = kRows, .help = "For whole GPUs."},
   };
   add_row_keys(all, "resources.gpus", gpu_name_keys());
@@ -66,7 +65,7 @@ std::vector<KeySpec> structure() {
       {.path = "sharing.mps",
        .kind = kSection,
        .help =
-           "Replicas whose users go through MPS, each held to its part of the memory. With rows "
+           "Replicas whose users go through MPS, each limited to its part of the memory. With rows "
            "in both sections those of timeSlicing have no effect, as in NVIDIA's plugin."});
   add_replication_keys(all, "sharing.mps", "true");
   all.insert(
@@ -82,10 +81,9 @@ std::vector<KeySpec> structure() {
            .help = "Clusters whose nodes are pods of this one, or of which this is a pod."},
           {.path = "tranche.policies",
            .kind = kRows,
-           .help =
-               "Which devices are offered how: a device is offered by each row that it fits. Those "
-               "that fit none are offered as the rest of the file says. Rows take the place of the "
-               "profile's own."},
+           .help = "How devices are offered: each row offers the devices that match it. Devices "
+                   "without a match are offered according to the rest of the file. Rows replace "
+                   "those of the profile."},
       });
   add_row_keys(all, "tranche.policies", policy_keys());
   return all;

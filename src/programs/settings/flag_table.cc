@@ -20,7 +20,7 @@ constexpr Option kContainerFlags[] = {
      .fallback = "envvar",
      .allowed = "envvar,volume-mounts,cdi-annotations,cdi-cri",
      .complaint = "invalid --device-list-strategy option: invalid strategy: ",
-     .help = "How the container runtime is told of a container's GPUs; any combination. envvar: "
+     .help = "How the container runtime learns a container's GPUs; any combination. envvar: "
              "NVIDIA_VISIBLE_DEVICES. volume-mounts: mounts below "
              "/var/run/nvidia-container-devices. cdi-annotations and cdi-cri: CDI names, by "
              "annotation or by the kubelet's own field."},
@@ -29,13 +29,13 @@ constexpr Option kContainerFlags[] = {
      .to = {word_field<kIdStrategies, &Settings::grant, &GrantOptions::ids>},
      .fallback = "uuid",
      .complaint = "invalid --device-id-strategy option: ",
-     .help = "What GPUs are called towards the runtime: by uuid, or by the driver's index."},
+     .help = "How GPUs are named for the runtime: by uuid, or by the driver's index."},
     {.name = "pass-device-specs",
      .key = "flags.plugin.passDeviceSpecs",
      .to = {field<&Settings::grant, &GrantOptions::pass_device_specs>},
      .fallback = "false",
-     .help = "Also hand the device nodes themselves to the kubelet. Needed with the kubelet's "
-             "static CPU manager, which otherwise takes the GPUs away again."},
+     .help = "Also pass the device nodes to the kubelet. Needed with the kubelet's static CPU "
+             "manager, which otherwise removes access to the GPUs."},
     {.name = "gdrcopy-enabled",
      .key = "flags.gdrcopyEnabled",
      .to = {field<&Settings::grant, &GrantOptions::gdrcopy>},
@@ -59,7 +59,7 @@ constexpr Option kContainerFlags[] = {
      .key = "imex.required",
      .to = {field<&Settings::grant, &GrantOptions::imex_required>},
      .fallback = "false",
-     .help = "Whether a channel that the node does not have is an error."},
+     .help = "Whether a channel that is missing on the node is an error."},
     {.name = "host-path",
      .key = "tranche.hostPath",
      .type = ValueType::kPath,
@@ -86,7 +86,7 @@ constexpr Option kCdiFlags[] = {
      .key = "flags.plugin.cdiAnnotationPrefix",
      .to = {field<&Settings::grant, &GrantOptions::cdi_annotation_prefix>},
      .fallback = "cdi.k8s.io/",
-     .help = "What the annotation key of cdi-annotations begins with."},
+     .help = "Prefix of the annotation key of cdi-annotations."},
     {.name = "nvidia-cdi-hook-path",
      .aliases = {"nvidia-ctk-path"},
      .environment = {"NVIDIA_CDI_HOOK_PATH", "NVIDIA_CTK_PATH"},
@@ -94,32 +94,32 @@ constexpr Option kCdiFlags[] = {
      .to = {field<&Settings::cdi, &CdiOptions::hook_path>},
      .type = ValueType::kPath,
      .fallback = "/usr/bin/nvidia-ctk",
-     .help = "The hook program on the host that CDI specifications name."},
+     .help = "Path on the host of the hook program for CDI specifications."},
     {.name = "cdi-toolkit-version",
      .type = ValueType::kText,
      .fallback = "auto",
      .help = "The version of NVIDIA's container toolkit on the host, such as 1.17.8: CDI "
-             "specifications ask for no hook that it lacks. auto: read from the program of "
-             "--nvidia-cdi-hook-path, where the agent can see it below the driver root."},
+             "specifications use no hook that it lacks. auto: read from the program of "
+             "--nvidia-cdi-hook-path, if the agent can see it below the driver root."},
     {.name = "cdi-dir",
      .to = {field<&Settings::cdi, &CdiOptions::directory>},
      .type = ValueType::kPath,
      .fallback = "/var/run/cdi",
-     .help = "Folder that CDI specifications are written to. The runtime must read it."},
+     .help = "Folder for CDI specifications. The runtime must read it."},
     {.name = "cdi-feature-flags",
      .to = {field<&Settings::cdi, &CdiOptions::feature_flags>},
      .allowed = "enable-explicit-driver-libraries,disable-nvsandboxutils,"
                 "disable-nvsandbox-utils,enable-coherent-annotations,disable-multiple-csv-devices,"
                 "no-additional-gids-for-device-nodes,disable-ipc-discoverer",
      .complaint = "unknown CDI feature flag: ",
-     .help = "Changes to how CDI specifications are made, by NVIDIA's names."},
+     .help = "Options for generating CDI specifications, with NVIDIA's names."},
     {.name = "cdi-disable-hooks",
      .to = {field<&Settings::cdi, &CdiOptions::disabled_hooks>},
      .allowed = "all,create-symlinks,enable-cuda-compat,update-ldcache,"
                 "disable-device-node-modification,update-application-profile,chmod,"
                 "apply-cuda-memory-limits",
      .complaint = "unknown CDI hook: ",
-     .help = "Hooks that CDI specifications leave out; all leaves out every one."},
+     .help = "Hooks that CDI specifications do not use; all disables every one."},
 };
 
 constexpr Option kDriverFlags[] = {
@@ -127,8 +127,8 @@ constexpr Option kDriverFlags[] = {
      .key = "flags.failOnInitError",
      .to = {field<&Settings::fail_on_init_error>},
      .fallback = "true",
-     .help = "Whether the program ends when it cannot reach the driver at its start. With false it "
-             "stays and tries again."},
+     .help = "Whether the program exits if it cannot reach the driver at its start. With false it "
+             "keeps trying."},
     {.name = "device-discovery-strategy",
      .key = "flags.deviceDiscoveryStrategy",
      .type = ValueType::kChoice,
@@ -136,8 +136,8 @@ constexpr Option kDriverFlags[] = {
      .allowed = "auto,nvml",
      .refused = "tegra,wsl",
      .complaint = "invalid --device-discovery-strategy option ",
-     .help = "How GPUs are found. auto and nvml both ask the driver's management library. tegra "
-             "and wsl are understood but refused: this version does not serve them."},
+     .help = "How GPUs are found. auto and nvml both use the driver's management library. tegra "
+             "and wsl are refused: this version does not support them."},
     {.name = "driver-root",
      .aliases = {"nvidia-driver-root"},
      .environment = {"NVIDIA_DRIVER_ROOT"},
@@ -164,8 +164,8 @@ constexpr Option kDriverFlags[] = {
      .type = ValueType::kPath,
      .fallback = "/driver-root",
      .help =
-         "Where the host's driver root is mounted for this program. libnvidia-ml.so.1 is looked "
-         "for below it first."},
+         "Mount of the host's driver root for this program. libnvidia-ml.so.1 is searched below it "
+         "first."},
     {.name = "host-root",
      .to = {field<&Settings::host_root>},
      .type = ValueType::kPath,
@@ -174,8 +174,8 @@ constexpr Option kDriverFlags[] = {
     {.name = "driver-call-timeout",
      .to = {field<&Settings::driver, &DriverOptions::call_patience>},
      .fallback = "10s",
-     .help = "How long the driver's calls about one GPU may take together. After that the GPU is "
-             "unhealthy until they return, and the others are looked at without it."},
+     .help = "Time limit for all driver calls for one GPU. After that the GPU is unhealthy until "
+             "they return; the others are still read."},
 };
 
 constexpr Option kHealthFlags[] = {
@@ -183,7 +183,7 @@ constexpr Option kHealthFlags[] = {
      .key = "tranche.healthCheckInterval",
      .to = {field<&Settings::health, &HealthOptions::interval>},
      .fallback = "5s",
-     .help = "How often GPUs are looked at when the driver reports no event. A duration such as "
+     .help = "How often GPUs are checked when the driver reports no event. A duration such as "
              "500ms, 5s or 1m30s; from 100ms to 24h."},
     {.name = "",
      .environment = {"DP_DISABLE_HEALTHCHECKS"},
@@ -191,12 +191,12 @@ constexpr Option kHealthFlags[] = {
              "43, 45, 68 and 109: a list of numbers, or all."},
     {.name = "",
      .environment = {"DP_ENABLE_HEALTHCHECKS"},
-     .help = "XIDs that do make a GPU unhealthy, whatever the other variable and the default list "
-             "say: a list of numbers, or all."},
+     .help = "XIDs that make a GPU unhealthy, regardless of the other variable and the default "
+             "list: a list of numbers, or all."},
     {.name = "",
      .environment = {"XID_CONFIG"},
-     .help = "Google's variable, for the profile gcp: XIDs that make a GPU unhealthy besides those "
-             "that do anyway, a list of numbers. 48 always does."},
+     .help = "Google's variable, for the profile gcp: additional XIDs that make a GPU unhealthy, a "
+             "list of numbers. 48 always does."},
 };
 
 constexpr Option kAgentFlags[] = {
@@ -207,17 +207,17 @@ constexpr Option kAgentFlags[] = {
     {.name = "node-name",
      .to = {field<&Settings::node_name>},
      .fallback_note = "the host's name",
-     .help = "What the cluster calls this node; the commands print it. The chart sets it."},
+     .help = "Name of this node in the cluster; the commands print it. The chart sets it."},
     {.name = "kubelet-socket",
      .to = {field<&Settings::kubelet, &KubeletOptions::socket>},
      .type = ValueType::kPath,
      .fallback = "/var/lib/kubelet/device-plugins/kubelet.sock",
-     .help = "The kubelet's registration socket. Our own sockets lie beside it. Empty: serve, but "
-             "do not register."},
+     .help = "The kubelet's registration socket. The agent's sockets are beside it. Empty: serve, "
+             "but do not register."},
     {.name = "plugin-directory",
      .type = ValueType::kPath,
      .fallback_note = "the folder of --kubelet-socket; /device-plugin with deepomatic and gcp",
-     .help = "The same by its folder: the socket is kubelet.sock in it. Not together with another "
+     .help = "Folder of --kubelet-socket, in which it is kubelet.sock. Not together with another "
              "--kubelet-socket."},
     {.name = "enable-flock-wait",
      .type = ValueType::kBool,
@@ -230,19 +230,20 @@ constexpr Option kAgentFlags[] = {
      .to = {field<&Settings::kubelet, &KubeletOptions::pod_resources_socket>},
      .type = ValueType::kPath,
      .fallback = "/var/lib/kubelet/pod-resources/kubelet.sock",
-     .help = "Where the kubelet says which pod has which share. Empty: it is not asked."},
+     .help = "Socket of the kubelet's pod-resources service, which lists the shares of each pod. "
+             "Empty: not used."},
     {.name = "kubelet-checkpoint",
      .to = {field<&Settings::kubelet, &KubeletOptions::checkpoint>},
      .type = ValueType::kPath,
      .fallback_note = "<folder of the kubelet socket>/kubelet_internal_checkpoint",
-     .help = "The kubelet's own record of shares that it has given out; read, never written. "
-             "Empty: it is not read."},
+     .help = "The kubelet's own record of allocated shares; read, never written. Empty: not read."},
     {.name = "state-dir",
      .to = {field<&Settings::state_dir>},
      .type = ValueType::kPath,
      .fallback_note = "<folder of the kubelet socket>/tranche",
-     .help = "Folder for what must outlive a restart: GPU numbers, known faults, sizes of granted "
-             "shares, memory units; and the control socket. Keep it on the host's disk."},
+     .help =
+         "Folder for state that survives a restart: GPU numbers, known faults, sizes of granted "
+         "shares, memory units; and the control socket. Keep it on the host's disk."},
 };
 
 constexpr Option kLoggingFlags[] = {
@@ -251,13 +252,12 @@ constexpr Option kLoggingFlags[] = {
      .to = {word_field<kLogFormats, &Settings::log_format>},
      .fallback = "text",
      .complaint = "unknown log format: ",
-     .help = "How log lines are written: for people, or as one JSON object each."},
+     .help = "Format of log lines: text for people, or one JSON object each."},
     {.name = "v",
      .has_variable = false,
      .type = ValueType::kNumber,
      .fallback = "0",
-     .help = "How much is logged, as glog counts it: 4 and above also logs what helps in finding a "
-             "fault."},
+     .help = "Verbosity of the log, as in glog: 4 and above adds debug messages."},
 };
 
 constexpr auto kTable = joined(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/foreign_document.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 
@@ -9,10 +11,10 @@
 namespace tranche::programs {
 namespace {
 
-// Keys at the top of a file of ours, and of no values of a chart. Charts have `resources`
-// and `imex`, too.
+// Top-level keys of a configuration file that no Helm values have. Charts have `resources` and
+// `imex`, too.
 constexpr std::array<std::string_view, 3> kOurs = {"flags", "sharing", "tranche"};
-// Keys at the top of the values of NVIDIA's chart or ours, and of no file of ours.
+// Top-level keys of Helm values of NVIDIA's chart or ours, which no configuration file has.
 constexpr std::array<std::string_view, 10> kOfValues = {
     "affinity",          "config", "devicePlugin", "fullnameOverride", "image", "nameOverride",
     "namespaceOverride", "nfd",    "nodeSelector", "tolerations"};
@@ -26,20 +28,19 @@ bool has_key_of_ours(const ConfigNode& root) {
   return std::ranges::any_of(root.keys, [](const NodeKey& key) { return is_in(kOurs, key.text); });
 }
 
-// "data.config.yaml", the first text in a section that has lines; else "data.<name>".
+// "data.config.yaml", by the first key of the section; else "data.<name>".
 std::string inner_file(const ConfigNode& section, const std::string& shown) {
   if (section.kind != NodeKind::kMap || section.keys.empty()) return shown + ".<name>";
-  return shown + "." + brief(section.keys.front().text);
+  return fmt::format("{}.{}", shown, brief(section.keys.front().text));
 }
 
 DocumentProblem whole_config_map(const ConfigNode* data, unsigned line) {
   const std::string inner = inner_file(data == nullptr ? ConfigNode{} : *data, "data");
   return DocumentProblem{line,
-                         "this is a whole ConfigMap, not the configuration file in it; give what "
-                         "is below " +
-                             inner +
-                             ", without the indentation, or mount the ConfigMap and name "
-                             "the file in the mount"};
+                         fmt::format("this is a whole ConfigMap, not the configuration file in it; "
+                                     "give what is below {}, without the indentation, or mount the "
+                                     "ConfigMap and name the file in the mount",
+                                     inner)};
 }
 
 std::optional<DocumentProblem> kubernetes_object(const ConfigNode& root) {
@@ -48,9 +49,9 @@ std::optional<DocumentProblem> kubernetes_object(const ConfigNode& root) {
   if (!is_object || kind->kind != NodeKind::kScalar) return std::nullopt;
   const unsigned line = key_line(root, "kind");
   if (kind->text != "ConfigMap") {
-    return DocumentProblem{line, "this is a Kubernetes " + brief(kind->text) +
-                                     ", not a configuration file; a configuration file begins "
-                                     "with 'version: v1'"};
+    return DocumentProblem{line, fmt::format("this is a Kubernetes {}, not a configuration file; a "
+                                             "configuration file begins with 'version: v1'",
+                                             brief(kind->text))};
   }
   return whole_config_map(given_item(root, "data"), line);
 }

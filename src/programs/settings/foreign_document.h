@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that are given in place of a configuration file, recognized by their
-// keys: a whole ConfigMap, Helm values, Google's gpu_config.json. Pure.
+// Recognizes other files by their keys: a whole ConfigMap, Helm values, Google's gpu_config.json.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace tranche::programs {
 
-// What the file is and what to give instead. Empty: it looks like one of ours, however wrong.
+// What the file is, and what to give instead. Empty: it looks like a configuration file, even a
+// wrong one.
 std::optional<DocumentProblem> foreign_document(const ConfigNode& root);
 
 }  // namespace tranche::programs

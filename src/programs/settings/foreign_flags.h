@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the flag table that is accepted without effect, so that manifests
-// of other programs need not change. Constant data; only flag_table.cc includes
-// it.
+// Flags that are accepted without effect, so that manifests of other programs need not change.
+// Constant data; only flag_table.cc includes it.
 #pragma once
 
 #include "programs/settings/flag_table.h"
@@ -11,7 +10,7 @@ namespace tranche::programs {
 
 inline constexpr std::string_view kGlog = "A flag of glog. Logs always go to standard error.";
 inline constexpr std::string_view kHandshake =
-    "A flag of GPUShare, for its scheduler extender. This version does not speak with it.";
+    "A flag of GPUShare, for its scheduler extender. This version does not use it.";
 inline constexpr std::string_view kNoHandshake =
     "this version asks neither the kubelet nor the API server for pods, and needs no address, "
     "certificate or token";
@@ -29,7 +28,7 @@ inline constexpr Option kForeignFlags[] = {
     {.name = "health-check",
      .type = ValueType::kBool,
      .fallback = "false",
-     .help = "A flag of GPUShare. GPUs are always looked after here."},
+     .help = "A flag of GPUShare. GPU health is always checked here."},
     {.name = "query-kubelet",
      .type = ValueType::kBool,
      .fallback = "false",
@@ -57,15 +56,15 @@ inline constexpr Option kForeignFlags[] = {
     {.name = "enable-health-monitoring",
      .type = ValueType::kBool,
      .fallback = "false",
-     .help = "A flag of Google's plugin. GPUs are always looked after here."},
+     .help = "A flag of Google's plugin. GPU health is always checked here."},
     {.name = "gpu-config",
      .fallback = "/etc/nvidia/gpu_config.json",
-     .missed = "the file is not read; say how GPUs are shared in tranche.policies of --config-file",
-     .help = "A flag of Google's plugin: its file about partitions and sharing. Not read here; "
-             "tranche.policies says the same."},
+     .missed = "the file is not read; set tranche.policies in --config-file",
+     .help = "A flag of Google's plugin: its file about partitions and sharing. Not read here; use "
+             "tranche.policies."},
     {.name = "gpu-fraction-divisor-file",
-     .missed = "the file is not read; say how GPUs are cut in tranche.policies of --config-file",
-     .help = "A flag of Google's plugin. Not read here; tranche.policies says how GPUs are cut."},
+     .missed = "the file is not read; set tranche.policies in --config-file",
+     .help = "A flag of Google's plugin. Not read here; use tranche.policies."},
     {.name = "publish-driver-version",
      .type = ValueType::kBool,
      .fallback = "false",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What people read about the settings, made from the same tables as the
-// parsers: the text of --help, and the tables of docs/configuration.md. Pure.
+// Documentation of the settings, generated from the parsers' tables: the text of --help, and the
+// tables of docs/configuration.md. Pure.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace tranche::programs {
 
-// Not wider than 100 columns.
+// At most 100 columns wide.
 std::string help_text(std::string_view program);
 
-// Of one command: what it does and its own flags.
+// Help of one command: its purpose and its own flags.
 std::string command_help(std::string_view program, std::string_view command);
 
 // The generated part of docs/configuration.md.

@@ -87,7 +87,7 @@ TEST(ReferenceMarkdown, HasTheSameNumberOfCellsInEachRowOfATable) {
   }
 }
 
-// To bring the document up to date: TRANCHE_UPDATE_DOCS=1, and run this again.
+// To update the document, run this with TRANCHE_UPDATE_DOCS=1.
 TEST(ConfigurationDocument, HoldsTheGeneratedTables) {
   const Result<std::string> document = read_file(kDocument);
   ASSERT_TRUE(document) << document.error().message;
@@ -129,7 +129,7 @@ TEST(ConfigurationDocument, HasExamplesThatLoad) {
   }
 }
 
-// The example of the whole format has every key that the format has.
+// The example of the whole format has every key.
 TEST(ConfigurationDocument, ShowsEveryKeyInItsWholeExample) {
   const std::vector<std::string> whole = blocks(*read_file(kDocument), "```yaml example whole");
   ASSERT_EQ(whole.size(), 1U);
@@ -140,7 +140,7 @@ TEST(ConfigurationDocument, ShowsEveryKeyInItsWholeExample) {
   }
 }
 
-TEST(ConfigurationDocument, ShowsProblemsAsTheyAreTold) {
+TEST(ConfigurationDocument, ShowsProblemsAsTheyAreReported) {
   const std::string document = *read_file(kDocument);
   const std::vector<std::string> wrong = blocks(document, "```yaml wrong");
   const std::vector<std::string> told = blocks(document, "```text told");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/load.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "base/text.h"
@@ -36,8 +38,8 @@ std::vector<std::string> complaints(const Sources& sources, const CommandLine& l
 void add_rows(const std::string& section, const std::vector<unsigned>& lines,
               const std::string& path, std::vector<Provenance>& all) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const std::string row = section + "[" + std::to_string(i) + "]";
-    const Origin origin{OriginKind::kFile, path + ":" + std::to_string(lines[i])};
+    const std::string row = fmt::format("{}[{}]", section, i);
+    const Origin origin{OriginKind::kFile, fmt::format("{}:{}", path, lines[i])};
     all.push_back({row, row, std::string(), origin});
   }
 }
@@ -53,7 +55,7 @@ void add_sections(const SharingSections& sections, const std::string& path,
   const std::string fail = section + ".failRequestsGreaterThanOne";
   Origin origin;
   if (replicated.fail_requests_line != 0) {
-    origin = {OriginKind::kFile, path + ":" + std::to_string(replicated.fail_requests_line)};
+    origin = {OriginKind::kFile, fmt::format("{}:{}", path, replicated.fail_requests_line)};
   }
   all.push_back({fail, fail, replicated.fail_requests_greater_than_one, origin});
   add_rows(section + ".resources", replicated.lines, path, all);
@@ -68,8 +70,8 @@ Result<Loaded> load(const Sources& sources, const CommandLine& line,
   apply_profile(sources.program, resolved);
   append(problems, resolution.problems);
   append(problems, content.problems);
-  // Checks across settings only where each is right by itself: a default that
-  // stands in for a wrong value would make them complain of what is not there.
+  // Check combinations only if each setting is valid: a default in the place of an invalid value
+  // would cause misleading complaints.
   if (!problems.empty()) return all_of(problems);
   Built built = build_settings(resolved, content.sharing);
   if (!built.problems.empty()) return all_of(built.problems);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every setting by every way of giving it.
+// Every setting, given in every way.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ Settings expected(const SettingRow& row) {
 }
 
 // -container-path and -container-vulkan-icd-path cannot stand alone, and the value of -token is not
-// kept; they are tested by themselves below.
+// kept; they have tests of their own below.
 TEST(LoadSettings, HasARowHereForEverySetting) {
   std::vector<std::string> titles;
   for (const SettingRow& row : all_rows()) titles.push_back(title_of(row));

@@ -67,7 +67,7 @@ TEST(LoadSettings, ReplacesAListOfAWeakerSourceAndDoesNotAddToIt) {
   EXPECT_EQ(loaded->settings.grant.list, (DeviceListStrategy{.cdi_cri = true}));
 }
 
-// As NVIDIA's plugin, by the rules of the library that it uses.
+// As in NVIDIA's plugin and its flag library.
 TEST(EmptyVariable, MakesABooleanFalse) {
   const auto loaded = load_variables({{"FAIL_ON_INIT_ERROR", ""}});
   ASSERT_TRUE(loaded);
@@ -193,7 +193,7 @@ TEST(Imex, TakesNoneOrZero) {
   EXPECT_THAT(problem_of(load_flags({"--imex-channel-ids=0,1"})), HasSubstr("found [0 1]"));
 }
 
-// Their words, with ours behind them.
+// NVIDIA's messages, followed by ours.
 TEST(Messages, KeepNvidiasWords) {
   EXPECT_THAT(problem_of(load_flags({"--device-list-strategy=envvar,bogus"})),
               HasSubstr("invalid --device-list-strategy option: invalid strategy: bogus (allowed: "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/mps_settings.h"
 
+#include <fmt/core.h>
+
 #include <string_view>
 
 #include "os/settings/memory_size.h"
@@ -8,8 +10,7 @@
 namespace tranche::programs {
 namespace {
 
-// Where CUDA looks for the pipes when it is not told, and so did the fork of
-// GPUShare that --mps comes from.
+// CUDA's default pipe directory, also used by the fork of GPUShare that --mps comes from.
 constexpr std::string_view kUsualPipe = "/tmp/nvidia-mps";
 
 }  // namespace
@@ -34,7 +35,7 @@ MpsFindings build_mps_options(const Resolved& resolved, MpsOptions& options) {
   const std::string& pipe = resolved.text("mps-pipe");
   const std::string& root = resolved.text("mps-root");
   const auto complain = [&](std::string_view title, const std::string& what) {
-    made.problems.push_back(where(resolved.at(title)) + ": " + what);
+    made.problems.push_back(fmt::format("{}: {}", where(resolved.at(title)), what));
   };
   if (const auto size = parse_memory_size(resolved.text("mps-shared-memory-size"))) {
     options.shared_memory_bytes = *size;
@@ -46,8 +47,9 @@ MpsFindings build_mps_options(const Resolved& resolved, MpsOptions& options) {
     if (pipe.empty()) complain("mps-daemons", "needs the daemon's pipe directory; give --mps-pipe");
   } else if (!pipe.empty()) {
     complain("mps-pipe",
-             "names the pipe directory of somebody else's daemon, but the daemons are " + daemons +
-                 " (" + where(resolved.at("mps-daemons")) + "); leave one of them out");
+             fmt::format("names the pipe directory of an external daemon, but the daemons are {} "
+                         "({}); leave one of them out",
+                         daemons, where(resolved.at("mps-daemons"))));
   }
   if (options.daemons == MpsDaemons::kNvidia) {
     options.nvidia_root = root;
@@ -55,8 +57,8 @@ MpsFindings build_mps_options(const Resolved& resolved, MpsOptions& options) {
       complain("mps-daemons", "needs the folder of NVIDIA's mps-control-daemon; give --mps-root");
     }
   } else if (!root.empty()) {
-    made.notices.push_back(where(resolved.at("mps-root")) +
-                           ": without effect: the MPS daemons are " + daemons);
+    made.notices.push_back(fmt::format("{}: without effect: the MPS daemons are {}",
+                                       where(resolved.at("mps-root")), daemons));
   }
   return made;
 }

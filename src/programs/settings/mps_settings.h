@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who runs the MPS daemons, from the settings that say so in one way or
-// another. Pure.
+// Decides who runs the MPS daemons, from several settings. Pure.
 #pragma once
 
 #include <string>
@@ -12,14 +11,14 @@
 
 namespace tranche::programs {
 
-// Fills in what was not said about the daemons, from what was.
+// Completes the settings of the daemons from each other.
 void complete_mps(Resolved& resolved);
 
 struct MpsFindings {
   std::vector<std::string> notices;
   std::vector<std::string> problems;
 };
-// What more than one setting decides; `options` has the rest.
+// Sets the options that depend on more than one setting; `options` has the rest.
 MpsFindings build_mps_options(const Resolved& resolved, MpsOptions& options);
 
 }  // namespace tranche::programs

@@ -56,7 +56,7 @@ TEST(MpsSettings, AreWhatTheFileSays) {
   EXPECT_THAT(loaded->notices, ElementsAre(HasSubstr("the MPS daemons are per-node")));
 }
 
-TEST(MpsSettings, NeedThePlaceOfSomebodyElsesDaemons) {
+TEST(MpsSettings, NeedThePlaceOfExternalDaemons) {
   EXPECT_THAT(problem_of(load_flags({"--mps-daemons=outside"})),
               AllOf(StartsWith("--mps-daemons=outside: "), HasSubstr("give --mps-pipe")));
   EXPECT_THAT(

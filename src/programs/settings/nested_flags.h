@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the flag table about nested clusters. Constant data; only
-// flag_table.cc includes it.
+// Flags for nested clusters. Constant data; only flag_table.cc includes it.
 #pragma once
 
 #include "core/settings/settings.h"
@@ -19,15 +18,15 @@ inline constexpr Option kNestedFlags[] = {
      .fallback = "envvar",
      .complaint = "unknown exposure: ",
      .help = "With the profile nested-host: what a node pod sees of GPUs that it was not granted. "
-             "envvar: NVIDIA_VISIBLE_DEVICES lists all GPUs of the node; device nodes, mounts and "
-             "CDI names are those of the granted ones. all: these are of all GPUs, too. granted: "
-             "nothing of the others."},
+             "envvar: NVIDIA_VISIBLE_DEVICES lists all GPUs of the node, but device nodes, mounts "
+             "and CDI names are only those of the granted ones. all: those of all GPUs. granted: "
+             "nothing of other GPUs."},
     {.name = "nested-dir",
      .key = "tranche.nested.directory",
      .to = {field<&Settings::nested, &NestedOptions::directory>},
      .type = ValueType::kPath,
      .fallback_note = "<state folder>/nested",
-     .help = "Folder for the files that are mounted into node pods; on disk, and the same path on "
+     .help = "Folder for the files that are mounted into node pods; on disk, with the same path on "
              "the host."},
     {.name = "nested-gpu-env",
      .key = "tranche.nested.gpuEnvMount",
@@ -35,7 +34,7 @@ inline constexpr Option kNestedFlags[] = {
      .fallback = "read-only",
      .complaint = "unknown way to hand off /gpu.env: ",
      .help = "What a node pod gets at /gpu.env. read-only: a file with the uuids of its GPUs, kept "
-             "current, that it may not write. pod: nothing; a script of the pod writes one from "
+             "current and read-only. pod: nothing; a script of the pod writes one from "
              "NVIDIA_ALLOCATED_DEVICES, and it counts as the pod's own storage."},
     {.name = "nested-guest",
      .key = "tranche.nested.guest",
@@ -49,14 +48,14 @@ inline constexpr Option kNestedFlags[] = {
      .to = {field<&Settings::nested, &NestedOptions::host_grants>},
      .type = ValueType::kPath,
      .fallback = "/gpu-grants",
-     .help = "In a nested cluster: the folder in which the host says what it granted."},
+     .help = "In a nested cluster: the folder with the host's grants."},
     {.name = "gpu-env",
      .key = "tranche.nested.gpuEnv",
      .to = {field<&Settings::nested, &NestedOptions::gpu_env>},
      .type = ValueType::kPath,
      .fallback = "/gpu.env",
-     .help = "In a nested cluster: the file with the uuids of the granted GPUs, read where there "
-             "is nothing in --host-grants."},
+     .help = "In a nested cluster: the file with the uuids of the granted GPUs, read if "
+             "--host-grants is empty."},
 };
 
 }  // namespace tranche::programs

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/policy_reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -19,14 +21,14 @@ namespace {
 
 constexpr std::uint64_t kGiB = 1ULL << 30U;
 
-// Whether it names a MIG device by itself, and not the GPU that it is on.
+// Whether it names a MIG device itself, and not its GPU.
 bool is_mig(const DeviceRef& device) {
   if (std::holds_alternative<MigIndex>(device)) return true;
   const auto* uuid = std::get_if<AnyUuid>(&device);
   return uuid != nullptr && uuid->text.starts_with("MIG-");
 }
 
-// One row. Problems are reported as they are met, and those of a row all at once.
+// Reads one row and reports all its problems.
 class PolicyRow {
  public:
   PolicyRow(const ConfigNode& row, std::string shown, FileProblems& problems)
@@ -35,7 +37,7 @@ class PolicyRow {
   // Empty: the row has a problem.
   std::optional<ResourcePolicy> read() {
     if (!has("resource")) {
-      // `name` was reported with what it is here.
+      // `name` was already reported with the right key.
       const bool is_reported = find_item(row_, "name") != nullptr;
       if (!is_reported) miss("no resource specified (name what the devices are offered as)");
       good_ = false;
@@ -67,13 +69,12 @@ class PolicyRow {
     for (const Word<ShareForm>& form : kShareForms) {
       if (key.applies({.terms = {.form = form.meaning}})) forms.emplace_back(form.text);
     }
-    return "belongs to share: " + join(forms, " or ") +
-           ", and this row has share: " + std::string(word(policy_.terms.form)) +
-           "; leave it out, or change share";
+    return fmt::format(
+        "belongs to share: {}, and this row has share: {}; leave it out, or change share",
+        join(forms, " or "), word(policy_.terms.form));
   }
 
-  // Where the row's form is not known, every key is taken to fit it: the problems of a file are
-  // reported all at once.
+  // If the row's form is unknown, accepts every key, to report all other problems at once.
   void read_key(const RowKey<ResourcePolicy>& key) {
     if (key.applies != nullptr && is_form_known_ && !key.applies(policy_)) {
       return complain(key.name, key.misfit.empty() ? misfit(key) : std::string(key.misfit));
@@ -84,7 +85,7 @@ class PolicyRow {
     if (key.name == "share") is_form_known_ = value.is_good();
   }
 
-  // Defaults that follow from the row's form.
+  // Defaults that depend on the row's form.
   void complete() {
     const ShareForm form = policy_.terms.form;
     if (form == ShareForm::kReplicas && !has("replicas")) {
@@ -111,19 +112,21 @@ class PolicyRow {
     const bool is_nvidias = terms.placement == SharePlacement::kDistributed ||
                             terms.placement == SharePlacement::kPacked;
     if (terms.form == ShareForm::kMemory && has("placement") && is_nvidias) {
-      complain("placement", std::string(word(terms.placement)) +
-                                " is for replicas; the units of a container come from one GPU: the "
-                                "emptiest (spread) or the fullest that has room (pack)");
+      complain("placement",
+               fmt::format("{} is for replicas; the units of a container come from one GPU: the "
+                           "emptiest (spread) or the fullest that has room (pack)",
+                           word(terms.placement)));
     }
     if (terms.dialect == Dialect::kGpushare && terms.form != ShareForm::kMemory) {
-      complain("dialect", "gpushare tells containers of memory; it needs share: memory");
+      complain("dialect", "gpushare is a convention for memory; it needs share: memory");
     }
     if (terms.form == ShareForm::kWhole &&
         terms.demanded.value_or(Enforcement::kNone) != Enforcement::kNone) {
-      complain("enforcement",
-               std::string(text_of(kDemands, terms.demanded)) +
-                   " holds containers that share a device, and this row has share: whole; leave it "
-                   "out, or use share: replicas with replicas: 1");
+      complain(
+          "enforcement",
+          fmt::format("{} limits containers that share a device, and this row has share: whole; "
+                      "leave it out, or use share: replicas with replicas: 1",
+                      text_of(kDemands, terms.demanded)));
     }
   }
 
@@ -135,8 +138,8 @@ class PolicyRow {
   bool is_form_known_ = true;
 };
 
-// What two rows of one resource must agree on, and do not: the first key that
-// tells them apart. The kubelet sees one resource, so its shares must be alike.
+// The first key on which two rows of one resource disagree. The kubelet sees one resource, so its
+// shares must be alike.
 std::optional<std::string_view> disagreement(const ResourcePolicy& one,
                                              const ResourcePolicy& other) {
   for (const RowKey<ResourcePolicy>& key : policy_keys()) {
@@ -164,20 +167,21 @@ class PolicyRows {
     const auto [first, is_new] = first_.emplace(policy.resource, section_.rows.size());
     if (!is_new) {
       if (const auto key = disagreement(section_.rows[first->second], policy)) {
-        problems_.add(line, shown,
-                      policy.resource.text + " has another " + std::string(*key) +
-                          " in the row on line " + std::to_string(section_.lines[first->second]) +
-                          "; one resource has the same terms in all rows: say the same, or give "
-                          "it another name");
+        problems_.add(
+            line, shown,
+            fmt::format("{} has another {} in the row on line {}; one resource has the "
+                        "same terms in all rows: make them equal, or give it another name",
+                        policy.resource.text, *key, section_.lines[first->second]));
         return;
       }
     }
-    const std::string kind = policy.resource.text + "\n" + policy.model.value_or("") + "\n" +
-                             policy.mig_profile.value_or("");
+    const std::string kind =
+        fmt::format("{}\n{}\n{}", policy.resource.text, policy.model.value_or(""),
+                    policy.mig_profile.value_or(""));
     if (const auto other = overlap_.add(kind, policy.devices, line)) {
       problems_.add(line, shown,
-                    "selects devices for " + policy.resource.text + " that the row on line " +
-                        std::to_string(*other) + " selects too");
+                    fmt::format("selects devices for {} that the row on line {} selects too",
+                                policy.resource.text, *other));
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of tranche.policies: which devices are offered how. Pure.
+// Reads the rows of tranche.policies. Pure.
 #pragma once
 
 #include "core/sharing/policy.h"

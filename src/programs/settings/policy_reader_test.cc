@@ -134,7 +134,7 @@ TEST(Policies, RefuseWhatMakesNoSense) {
   EXPECT_THAT(problem_with("resource: a, dialect: nested-host, exposure: some"),
               HasSubstr("unknown exposure: some"));
   EXPECT_THAT(problem_with("resource: a, enforcement: mps"),
-              HasSubstr("policies[0].enforcement: mps holds containers that share a device"));
+              HasSubstr("policies[0].enforcement: mps limits containers that share a device"));
   EXPECT_THAT(problem_with("resource: a, devices: ['0:1']"),
               HasSubstr("policies[0].devices: 0:1 is a MIG device, and a row without migProfile"));
   EXPECT_THAT(problem_with("resource: a, model: ''"), HasSubstr("is empty and fits nothing"));

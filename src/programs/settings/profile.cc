@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/profile.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -27,9 +29,9 @@ struct Default {
   std::string_view profile;
   std::string_view setting;
   std::string_view value;
-  bool without_runtime;  // only where containers do without NVIDIA's runtime
+  bool without_runtime;  // only without NVIDIA's runtime
 };
-// The originals wait for a driver that is not there; so do we in their place.
+// The original plugins wait for a missing driver, so we do the same.
 constexpr std::array kDefaults = {
     Default{"deepomatic", "fail-on-init-error", "false", false},
     Default{"deepomatic", "host-path", "/home/kubernetes/bin/nvidia", true},
@@ -49,7 +51,7 @@ constexpr std::string_view kSharedGpu = "deepomatic.com/shared-gpu";
 constexpr std::string_view kGpuMemory = "aliyun.com/gpu-mem";
 constexpr std::string_view kGpu = "nvidia.com/gpu";
 
-// Those that offer what NVIDIA's plugin does.
+// Profiles that offer the same as NVIDIA's plugin.
 constexpr std::array kLikeNvidia = {std::string_view("nvidia"), std::string_view("nested-host"),
                                     std::string_view("nested-guest")};
 
@@ -69,7 +71,7 @@ class Offerer {
       : from_(resolved),
         profile_(resolved.text("profile")),
         factor_(resolved.at("gpu-duplication-factor")) {
-    made_.origin = {OriginKind::kDefault, "default (profile " + profile_ + ")"};
+    made_.origin = {OriginKind::kDefault, fmt::format("default (profile {})", profile_)};
   }
 
   ProfileOffer offer(bool is_replaced) {
@@ -95,9 +97,8 @@ class Offerer {
 
   bool wants_mps() const { return from_.truth("mps") || !from_.text("mps-pipe").empty(); }
 
-  // A container on a node without NVIDIA's runtime is told as the first plugin
-  // did, by device nodes and a mount of the driver's files; on one that has it,
-  // as the second did, by NVIDIA's variables.
+  // Without NVIDIA's runtime a container gets device nodes and a mount of the driver's files, as in
+  // the first plugin; with it NVIDIA's variables, as in the second.
   void make_shared_gpus() {
     const auto* factor = std::get_if<unsigned>(&factor_.value);
     const unsigned replicas = factor == nullptr ? 0 : *factor;
@@ -128,21 +129,21 @@ class Offerer {
     const std::string& text = from_.text("memory-unit");
     if (text == "auto") return;
     const Result<std::uint64_t> unit = parse_memory_unit(text);
-    if (!unit) return;  // complained about below
+    if (!unit) return;  // reported below
     made_.policy->unit = *unit;
   }
 
   void note_idle(bool is_replaced) {
     const std::string& unit = from_.text("memory-unit");
     if (const auto read = parse_memory_unit(unit); unit != "auto" && !read) {
-      made_.problems.push_back(where(from_.at("memory-unit")) + ": " + read.error().message +
-                               " (or auto)");
+      made_.problems.push_back(
+          fmt::format("{}: {} (or auto)", where(from_.at("memory-unit")), read.error().message));
     }
-    const std::string why = is_replaced ? "tranche.policies in the file says what is offered"
-                                        : "the profile " + profile_ + " has no use for it";
+    const std::string why = is_replaced ? "tranche.policies in the file replaces it"
+                                        : fmt::format("the profile {} does not use it", profile_);
     const auto note = [&](const Setting& setting, bool has_effect) {
       if (!setting.is_given() || (has_effect && !is_replaced)) return;
-      made_.notices.push_back(where(setting) + ": without effect: " + why);
+      made_.notices.push_back(fmt::format("{}: without effect: {}", where(setting), why));
     };
     note(factor_, profile_ == "deepomatic" || is_like_nvidia(profile_));
     if (profile_ != "nested-host") note(from_.at("nested-exposure"), false);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Profiles: the systems whose place this program takes, each as a set of
-// defaults. Which one is meant follows from --profile or from the name that the
-// program is called by; everything in it can be given otherwise. Pure.
+// Profiles: sets of defaults to replace other plugins. --profile or the name of the program selects
+// one; every default can be overridden. Pure.
 #pragma once
 
 #include <optional>
@@ -15,26 +14,25 @@
 
 namespace tranche::programs {
 
-// The profile of the system that has a program of this name; the path before
-// it plays no part. Empty: of none.
+// The profile of the plugin whose program has this name; ignores its folder. Empty: none.
 std::optional<std::string_view> profile_of_program(std::string_view program);
 
-// Puts the profile's defaults in the place of the table's. `program` is what this one is
-// called by, which chooses the profile where none is given.
+// Replaces the table's defaults with the profile's. `program` is our own name, which selects the
+// profile if none is given.
 void apply_profile(std::string_view program, Resolved& resolved);
 
-// Of the node pods that the profile nested-host serves.
+// The exposure of node pods with the profile nested-host.
 Exposure profile_exposure(const Resolved& resolved);
 
 struct ProfileOffer {
-  std::optional<ResourcePolicy> policy;  // what it offers, if it says that at all
+  std::optional<ResourcePolicy> policy;  // empty: the profile has none
   Origin origin;                         // of the policy
   std::vector<std::string> notices;
   std::vector<std::string> problems;
 };
 
-// What the profile offers. Settings that only shape this are pointed out where
-// they have no effect; `is_replaced`: because the file has policies of its own.
+// What the profile offers. Notices name settings for it that have no effect; `is_replaced`: because
+// the file has policies.
 ProfileOffer profile_offer(const Resolved& resolved, bool is_replaced);
 
 }  // namespace tranche::programs

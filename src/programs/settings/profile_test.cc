@@ -216,7 +216,7 @@ TEST(Profile, IsReplacedByTheFilesPolicies) {
 TEST(Profile, SaysWhatItHasNoUseFor) {
   const auto gpushare = load_flags({"--profile=gpushare", "-gpu-duplication-factor=3"});
   ASSERT_TRUE(gpushare) << problem_of(gpushare);
-  EXPECT_THAT(gpushare->notices, ElementsAre(HasSubstr("the profile gpushare has no use for it")));
+  EXPECT_THAT(gpushare->notices, ElementsAre(HasSubstr("the profile gpushare does not use it")));
   const auto nvidia = load_flags({"--memory-unit=MiB", "--mps"});
   ASSERT_TRUE(nvidia) << problem_of(nvidia);
   EXPECT_THAT(nvidia->notices, ElementsAre(HasSubstr("--memory-unit=MiB: without effect"),
@@ -283,7 +283,7 @@ TEST(NestedHostProfile, HandsOffReplicasToo) {
   EXPECT_THAT(loaded->settings.sharing.policies, ElementsAre(shared));
 }
 
-TEST(NestedExposure, IsPointedOutWhereNobodyUsesIt) {
+TEST(NestedExposure, IsReportedWhereItHasNoEffect) {
   EXPECT_THAT(load_flags({"--nested-exposure=all"})->notices,
               ElementsAre(AllOf(HasSubstr("nested-exposure"), HasSubstr("without effect"))));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/replication_reader.h"
 
+#include <fmt/core.h>
+
 #include <optional>
 #include <string>
 #include <variant>
@@ -23,8 +25,9 @@ class ReplicationReader {
   ReplicatedSection read(const ConfigNode& node, unsigned line) {
     const ConfigNode* rows = given_item(node, "resources");
     if (rows == nullptr || (rows->kind == NodeKind::kList && rows->items.empty())) {
-      problems_.add(line, shown_,
-                    "no resources specified (name what is replicated in " + shown_ + ".resources)");
+      problems_.add(
+          line, shown_,
+          fmt::format("no resources specified (name what is replicated in {}.resources)", shown_));
       return std::move(section_);
     }
     if (const ConfigNode* fail = given_item(node, "failRequestsGreaterThanOne")) {
@@ -46,8 +49,8 @@ class ReplicationReader {
       const std::string& resource = replication->resource.text;
       if (const auto other = overlap.add(resource, replication->devices, row.line)) {
         problems_.add(row.line, shown,
-                      "selects devices of " + resource + " that the row on line " +
-                          std::to_string(*other) + " selects too");
+                      fmt::format("selects devices of {} that the row on line {} selects too",
+                                  resource, *other));
       }
       section_.add(*std::move(replication), row.line);
     });
@@ -59,7 +62,7 @@ class ReplicationReader {
     const auto need = [&](std::string_view key, const char* missing) {
       if (given_item(row, key) != nullptr) return;
       good = false;
-      // `resource` was reported with what it is here.
+      // `resource` was already reported with the right key.
       if (key == "name" && find_item(row, "resource") != nullptr) return;
       problems_.add(row.line, shown, missing);
     };
@@ -74,7 +77,7 @@ class ReplicationReader {
     return replication;
   }
 
-  // Whether a rename by default is good.
+  // Returns whether a default rename is valid.
   bool complete_rename(const ConfigNode& row, const std::string& shown, Replication& replication) {
     const std::string usual = replication.resource.text + ".shared";
     if (replication.rename) {
@@ -114,8 +117,8 @@ ReplicatedSection read_replications(const ConfigNode& sharing, ReplicaKind kind,
                                     FileProblems& problems) {
   const bool is_mps = kind == ReplicaKind::kMps;
   const std::string_view key = is_mps ? "mps" : "timeSlicing";
-  // A key without a value is no section of MPS, but an empty one of the other:
-  // so it is in NVIDIA's plugin.
+  // As in NVIDIA's plugin, a key without a value is no MPS section, but an empty timeSlicing
+  // section.
   const ConfigNode* node = is_mps ? given_item(sharing, key) : find_item(sharing, key);
   if (node == nullptr || (node->kind != NodeKind::kMap && node->kind != NodeKind::kNull)) return {};
   return ReplicationReader(kind, problems).read(*node, key_line(sharing, key));

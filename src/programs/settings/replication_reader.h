@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two sections of the file in which NVIDIA's plugin is told of replicas:
-// sharing.timeSlicing and sharing.mps. Pure.
+// Reads the two sections of NVIDIA's plugin about replicas: sharing.timeSlicing and sharing.mps.
+// Pure.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,7 @@ namespace tranche::programs {
 
 enum class ReplicaKind { kTimeSlicing, kMps };
 
-// Without rows: the section is not there, or has problems.
+// Without rows: the section is missing or has problems.
 struct ReplicatedSection : Rows<Replication> {
   ReplicaKind kind = ReplicaKind::kTimeSlicing;
   bool fail_requests_greater_than_one = false;
@@ -30,7 +30,7 @@ ReplicatedSection read_replications(const ConfigNode& sharing, ReplicaKind kind,
 // "sharing.timeSlicing" or "sharing.mps".
 std::string_view section_path(ReplicaKind kind);
 
-// The name that the kubelet gets to see.
+// The name that the kubelet sees.
 const ResourceName& offered_as(const Replication& row);
 
 }  // namespace tranche::programs

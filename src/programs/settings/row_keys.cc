@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/row_keys.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -22,8 +24,8 @@ std::optional<ResourceName> read_name(RowValue& value) {
   std::string plain = lower(node.text);
   std::ranges::replace(plain, '_', '-');
   const bool would_do = plain != node.text && parse_resource_name(plain);
-  value.complain_at(node.line,
-                    name.error().message + (would_do ? "; did you mean '" + plain + "'?" : ""));
+  value.complain_at(node.line, name.error().message +
+                                   (would_do ? fmt::format("; did you mean '{}'?", plain) : ""));
   return std::nullopt;
 }
 
@@ -33,9 +35,8 @@ std::optional<unsigned> read_replicas(RowValue& value) {
   const auto count = parse_number<unsigned>(node.text);
   if (count && *count >= 1 && *count <= kMostReplicas) return count;
   const bool small = node.text.starts_with('-') || (count && *count == 0);
-  value.complain_at(node.line, std::string(small ? "number of replicas must be >= 1"
-                                                 : "number of replicas must be at most 1000000") +
-                                   ", found " + brief(node.text));
+  value.complain_at(node.line, fmt::format("number of replicas must be {}, found {}",
+                                           small ? ">= 1" : "at most 1000000", brief(node.text)));
   return std::nullopt;
 }
 
@@ -55,7 +56,7 @@ std::optional<DeviceSelection> read_device_list(RowValue& value) {
       return std::nullopt;
     }
     if (!seen.insert(to_text(*device)).second) {
-      value.complain_at(item.line, "lists " + to_text(*device) + " twice");
+      value.complain_at(item.line, fmt::format("lists {} twice", to_text(*device)));
       return std::nullopt;
     }
     devices.push_back(*device);
@@ -73,19 +74,20 @@ std::optional<DeviceSelection> read_devices(RowValue& value) {
     for (std::string& word : words) word = trim(word);
     const bool is_list = std::ranges::all_of(
         words, [](const std::string& word) { return bool(parse_device_ref(word)); });
-    value.complain_at(node.line,
-                      "devices set as '" + brief(node.text) +
-                          "' but the only valid string input is 'all'" +
-                          (is_list ? "; write a list: [" + brief(join(words, ", ")) + "]" : ""));
+    value.complain_at(
+        node.line,
+        fmt::format("devices set as '{}' but the only valid string input is 'all'{}",
+                    brief(node.text),
+                    is_list ? fmt::format("; write a list: [{}]", brief(join(words, ", "))) : ""));
     return std::nullopt;
   }
   if (is_integer(node)) {
     const auto count = parse_number<unsigned>(node.text);
     if (count && *count > 0) return DeviceSelection(FirstDevices{*count});
-    value.complain_at(node.line,
-                      "devices set as '" + brief(node.text) +
-                          "' but a count of devices must be > 0; for the device of index " +
-                          brief(node.text) + " write [" + brief(node.text) + "]");
+    value.complain_at(
+        node.line, fmt::format("devices set as '{0}' but a count of devices must be > 0; for the "
+                               "device of index {0} write [{0}]",
+                               brief(node.text)));
     return std::nullopt;
   }
   if (node.kind == NodeKind::kList) return read_device_list(value);
@@ -100,9 +102,10 @@ std::optional<DeviceSelection> read_devices(RowValue& value) {
 void warn_of_whole_model(RowValue& value) {
   const ConfigNode& pattern = value.node();
   if (pattern.text.empty() || pattern.text.find_first_of("* ") != std::string::npos) return;
-  value.warn("fits only GPUs whose whole name is '" + brief(pattern.text) +
-             "', and the driver's names have more words; did you mean \"*" + brief(pattern.text) +
-             "*\"?");
+  value.warn(
+      fmt::format("fits only GPUs whose whole name is '{0}', and the driver's names have more "
+                  "words; did you mean \"*{0}*\"?",
+                  brief(pattern.text)));
 }
 
 ConfigNode devices_node(const DeviceSelection& devices) {
@@ -160,7 +163,7 @@ std::optional<ResourceName> read_new_name(RowValue& value) {
   return std::nullopt;
 }
 
-// What other plugins call a form of sharing.
+// Names of forms of sharing in other plugins.
 constexpr Word<ShareForm> kFormsElsewhere[] = {{"timeslicing", ShareForm::kReplicas},
                                                {"time-slicing", ShareForm::kReplicas},
                                                {"time-sharing", ShareForm::kReplicas},
@@ -174,8 +177,9 @@ std::optional<ShareForm> read_share(RowValue& value) {
   const std::string& text = value.node().text;
   const auto elsewhere = meaning_of(kFormsElsewhere, lower(text));
   if (!is_text(value.node()) || !elsewhere) return read_word<kShareForms>(value);
-  value.complain("unknown share: " + brief(text) + " (here that is share: " +
-                 std::string(word(*elsewhere)) + "; allowed: whole, replicas, memory)");
+  value.complain(
+      fmt::format("unknown share: {} (here that is share: {}; allowed: whole, replicas, memory)",
+                  brief(text), word(*elsewhere)));
   return std::nullopt;
 }
 
@@ -199,8 +203,8 @@ bool is_for_nodes(const ResourcePolicy& row) { return row.terms.dialect == Diale
 
 constexpr std::string_view kDevices = "all, a number or a list of devices";
 constexpr std::string_view kDevicesHelp =
-    "Which devices: all; a number, for the first so many; or a list of indexes (0), MIG "
-    "indexes (\"0:1\") and uuids (GPU-..., MIG-...).";
+    "Devices: all; a number N, for the first N; or a list of indexes (0), MIG indexes (\"0:1\") "
+    "and uuids (GPU-..., MIG-...).";
 constexpr std::string_view kNameHelp =
     "Name of the resource. Without a domain it gets nvidia.com/. Required.";
 
@@ -227,7 +231,7 @@ constexpr RowKey<Replication> kReplicationKeys[] = {
      .field = member<read_name, name_node, &Replication::resource>},
     {.name = "rename",
      .fallback = "the name",
-     .help = "What the replicas are called instead.",
+     .help = "Another name for the replicas.",
      .field = member<read_name, name_node, &Replication::rename>},
     {.name = "devices",
      .kind = kOwn,
@@ -258,13 +262,14 @@ constexpr RowKey<ResourcePolicy> kPolicyKeys[] = {
      .field = member<read_model, text_node, &ResourcePolicy::model>},
     {.name = "migProfile",
      .help = "MIG devices of this profile, with * for any text: \"1g.*\". A row without it is for "
-             "GPUs that are not cut.",
+             "GPUs without MIG.",
      .field = member<read_pattern, text_node, &ResourcePolicy::mig_profile>},
     {.name = "share",
      .words = texts<kShareForms>,
      .fallback = "whole",
-     .help = "How a device is cut. whole: one share. replicas: so many that say nothing of size. "
-             "memory: one for each unit of its memory.",
+     .help =
+         "How a device is divided. whole: one share. replicas: a fixed number of shares. memory: "
+         "one share for each unit of its memory.",
      .is_term = true,
      .field = member<read_share, word_node<kShareForms>, &ResourcePolicy::terms, &Terms::form>},
     {.name = "replicas",
@@ -281,27 +286,30 @@ constexpr RowKey<ResourcePolicy> kPolicyKeys[] = {
     {.name = "unit",
      .kind = kMemory,
      .fallback = "GiB",
-     .help = "Memory that is counted as one: GiB, MiB, any size such as 256MiB, or auto for the "
-             "smallest that the kubelet can take. For memory.",
+     .help =
+         "Memory of one share: GiB, MiB, any size such as 256MiB, or auto for the smallest that "
+         "the kubelet accepts. For memory.",
      .is_term = true,
      .field = member<read_unit, unit_node, &ResourcePolicy::unit>,
      .applies = kOfMemory},
     {.name = "offer",
      .words = texts<kShownSizes>,
      .fallback = "sum",
-     .help = "How many free units the scheduler is shown. sum: all; a pod can fit the sum and no "
-             "GPU, and is refused then. largest-block: no more than the GPU with the most has "
-             "free. For memory.",
+     .help = "How many free units the scheduler sees. sum: all; a pod that fits the sum but no "
+             "single GPU is refused. largest-block: those of the GPU with the most free units. For "
+             "memory.",
      .is_term = true,
      .field = word_member<kShownSizes, &ResourcePolicy::terms, &Terms::shown>,
      .applies = kOfMemory},
     {.name = "placement",
      .words = texts<kPlacements>,
      .fallback = "spread for replicas, pack for memory",
-     .help = "Which free shares a container gets. spread: on as many different GPUs as there are "
-             "shares. pack: on as few GPUs as will do. distributed, packed: each from the GPU with "
-             "the fewest or the most taken, as in NVIDIA's plugin. The units of a memory resource "
-             "always come from one GPU: the emptiest (spread) or the fullest that has room (pack).",
+     .help =
+         "Which free shares a container gets. spread: on as many different GPUs as possible. "
+         "pack: on as few GPUs as possible. distributed, packed: each from the GPU with the "
+         "fewest or the most shares in use, as in NVIDIA's plugin. The units of a memory "
+         "resource always come from one GPU: the emptiest (spread) or the fullest that has room "
+         "(pack).",
      .is_term = true,
      .field = word_member<kPlacements, &ResourcePolicy::terms, &Terms::placement>,
      .applies = kCut},
@@ -322,25 +330,25 @@ constexpr RowKey<ResourcePolicy> kPolicyKeys[] = {
     {.name = "dialect",
      .words = texts<kDialects>,
      .fallback = "nvidia",
-     .help = "Whose variables and mounts a container gets: nvidia, deepomatic, gcp, gpushare (for "
-             "memory only), or nested-host for pods that are themselves nodes.",
+     .help = "The convention for a container's variables and mounts: nvidia, deepomatic, gcp, "
+             "gpushare (for memory only), or nested-host for node pods.",
      .is_term = true,
      .field = word_member<kDialects, &ResourcePolicy::terms, &Terms::dialect>},
     {.name = "exposure",
      .words = texts<kExposures>,
      .fallback = "envvar",
      .help = "What a node pod sees of GPUs that it was not granted. envvar: NVIDIA_VISIBLE_DEVICES "
-             "lists all GPUs of the node. all: device nodes, mounts and CDI names are of all, too. "
-             "granted: nothing of the others. For nested-host.",
+             "lists all GPUs of the node. all: device nodes, mounts and CDI names, too. granted: "
+             "nothing of other GPUs. For nested-host.",
      .is_term = true,
      .field = word_member<kExposures, &ResourcePolicy::terms, &Terms::exposure>,
      .applies = is_for_nodes,
-     .misfit = "is for pods that are themselves nodes; it needs dialect: nested-host"},
+     .misfit = "is for node pods; it needs dialect: nested-host"},
     {.name = "enforcement",
      .words = texts<kDemands>,
      .fallback = "auto",
-     .help = "What must hold a container to its share: driver, mps-exclusive, mps or none. Where "
-             "the node cannot, its shares are listed unhealthy. auto: whatever the node has.",
+     .help = "What must limit a container to its share: driver, mps-exclusive, mps or none. If the "
+             "node cannot do it, the shares are unhealthy. auto: the best that the node has.",
      .is_term = true,
      .field = word_member<kDemands, &ResourcePolicy::terms, &Terms::demanded>},
 };

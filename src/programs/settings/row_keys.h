@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The keys of rows in the file's sections `resources`, `sharing` and `tranche.policies`,
-// each with how its value is read and shown. Constant data: any thread.
+// Keys of the rows in the sections `resources`, `sharing` and `tranche.policies`, and how their
+// values are read and shown. Constant data: any thread.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@
 
 namespace tranche::programs {
 
-// Of any one resource.
+// Per resource.
 constexpr unsigned kMostReplicas = 1'000'000;
-// A remark at what NVIDIA's plugin reads and drops.
+// Remark at keys that NVIDIA's plugin reads and ignores.
 constexpr std::string_view kHonoured = "honoured here; NVIDIA's plugin ignores it";
 
 RowKeys<NameRule> gpu_name_keys();

@@ -25,8 +25,8 @@ std::optional<unsigned> RowOverlap::add(const std::string& kind, const DeviceSel
   return other;
 }
 
-// The first devices of a resource are those with the lowest indexes. So a GPU
-// with an index below the count is among them, if it has the resource at all.
+// The first devices of a resource are those with the lowest indexes, so a GPU of the resource with
+// an index below the count is among them.
 std::optional<unsigned> RowOverlap::add_first(Seen& seen, unsigned count, unsigned line) {
   const std::optional<unsigned> other = seen.first;
   seen.first = line;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether two rows of one kind (the same resource, the same conditions) are
-// sure to select the same device. Only what can be known without the node's GPUs is claimed: an
-// index and a uuid may be one device or two, and that is left to the catalog. Pure; the time is n
-// log n in the number of devices.
+// Finds rows of one kind (the same resource and conditions) that certainly select the same device.
+// Reports only what is known without the node's GPUs: an index and a uuid may be one device or two,
+// which the catalog decides. Pure; O(n log n) in the number of devices.
 #pragma once
 
 #include <climits>
@@ -17,8 +16,7 @@ namespace tranche::programs {
 
 class RowOverlap {
  public:
-  // Adds a row, and says the line of an earlier one of its kind that it
-  // overlaps with.
+  // Adds a row, and returns the line of an earlier row of its kind that it overlaps.
   std::optional<unsigned> add(const std::string& kind, const DeviceSelection& devices,
                               unsigned line);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every key of the file wrong in turn, in each way that a key can be wrong.
+// Every key of the file, wrong in each possible way.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +20,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using namespace tranche::programs::testing;
 
-// A file in which `path` holds `entries`, each "key: value" on a line of its
-// own, from line 2 on.
+// A file with `entries` at `path`, each "key: value" on its own line, from line 2 on.
 std::string file_with(const std::string& path, const std::vector<std::string>& entries) {
   std::string open;
   std::string close;
@@ -35,7 +35,7 @@ std::string file_with(const std::string& path, const std::vector<std::string>& e
   return open + "{\n" + join(entries, ",\n") + "\n}" + close + "\n";
 }
 
-// "resources.gpus[].name" as a message names it in the files above.
+// "resources.gpus[].name" as in messages about the files above.
 std::string shown(std::string path) {
   for (std::size_t at = path.find("[]"); at != std::string::npos; at = path.find("[]")) {
     path.replace(at, 2, "[0]");
@@ -118,11 +118,11 @@ TEST(EveryKey, IsSuggestedWhenItsCaseIsWrong) {
   }
 }
 
-TEST(EveryKey, IsToldItsPlaceWhenItIsElsewhere) {
+TEST(EveryKey, IsReportedWithItsPlaceWhenItIsElsewhere) {
   const Schema& schema = file_schema();
   for (const KeySpec& key : schema.keys()) {
     const std::string name(last_name(key.path));
-    // The top of the file, unless the name means something there.
+    // At the top of the file, unless the name exists there.
     const std::string place = schema.find(name) == nullptr ? "" : "imex";
     const std::string file = file_with(place, {name + ": " + some_value(key.kind)});
     EXPECT_THAT(problems_of(file), ElementsAre(AllOf(StartsWith("config.yaml:2: "),
@@ -223,7 +223,7 @@ TEST(Shape, ListsTheKeysWhenNoneIsNear) {
 
 TEST(Shape, StopsCountingAtAHundredProblems) {
   std::string file;
-  for (int i = 0; i < 5000; ++i) file += "zz" + std::to_string(i) + ": 1\n";
+  for (int i = 0; i < 5000; ++i) file += fmt::format("zz{}: 1\n", i);
   EXPECT_EQ(problems_of(file).size(), 100U);
   EXPECT_THAT(problem_of(load_file(std::string(100000, 'k') + ": 1\n")),
               Not(HasSubstr(std::string(200, 'k'))));

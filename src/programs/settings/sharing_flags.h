@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of the flag table about resources and how they are shared. Constant
-// data; only flag_table.cc includes it.
+// Flags for resources and sharing. Constant data; only flag_table.cc includes it.
 #pragma once
 
 #include "core/settings/settings.h"
@@ -25,42 +24,38 @@ inline constexpr Option kSharingFlags[] = {
      .key = "tranche.profile",
      .type = ValueType::kChoice,
      .fallback = "nvidia",
-     .fallback_note = "nvidia, or that of the system whose program name this is called by",
+     .fallback_note = "nvidia, or the profile of the plugin whose name the program has",
      .allowed = "nvidia,deepomatic,gcp,gpushare,nested-host,nested-guest",
      .complaint = "unknown profile: ",
      .help =
-         "Whose place this program takes: a set of defaults, each of which can be given "
-         "otherwise. nvidia: NVIDIA's device plugin. deepomatic: every GPU as so many "
-         "deepomatic.com/shared-gpu. gcp: Google's, nvidia.com/gpu without NVIDIA's runtime. "
-         "gpushare: GPU memory as aliyun.com/gpu-mem. nested-host: as nvidia, for pods that are "
-         "themselves nodes: they see all GPUs and are told which are theirs. nested-guest: as "
-         "nvidia, in such a node, with the granted GPUs alone. tranche.policies in the file takes "
-         "the "
-         "place of what a profile offers."},
+         "The plugin to replace: a set of defaults, each of which can be overridden. nvidia: "
+         "NVIDIA's device plugin. deepomatic: replicas of every GPU as deepomatic.com/shared-gpu. "
+         "gcp: Google's, nvidia.com/gpu without NVIDIA's runtime. gpushare: GPU memory as "
+         "aliyun.com/gpu-mem. nested-host: like nvidia, for node pods, which see all GPUs and get "
+         "a list of their own. nested-guest: like nvidia, in such a node, with only the granted "
+         "GPUs. tranche.policies in the file replaces what a profile offers."},
     {.name = "gpu-duplication-factor",
      .environment = {"GPU_DUPLICATION_FACTOR", "DP_NUMBER_CONTAINERS_PER_GPU"},
      .type = ValueType::kNumber,
      .fallback = "100",
-     .help = "How often each GPU is offered as deepomatic.com/shared-gpu: 1 to 1000000. For the "
-             "profile deepomatic; with nvidia, nested-host and nested-guest, it asks for these "
-             "replicas."},
+     .help = "Number of deepomatic.com/shared-gpu for each GPU: 1 to 1000000. For the profile "
+             "deepomatic; with nvidia, nested-host and nested-guest, it enables these replicas."},
     {.name = "memory-unit",
      .fallback = "GiB",
-     .help = "Memory that counts as one aliyun.com/gpu-mem: GiB, MiB, any size such as 256MiB, or "
-             "auto for the smallest that the kubelet can take. For the profile gpushare."},
+     .help = "Memory of one aliyun.com/gpu-mem: GiB, MiB, any size such as 256MiB, or auto for the "
+             "smallest that the kubelet accepts. For the profile gpushare."},
     {.name = "mig-strategy",
      .key = "flags.migStrategy",
      .to = {word_field<kMigStrategies, &Settings::sharing, &SharingPolicy::mig>},
      .fallback = "none",
      .complaint = "unknown MIG strategy: ",
-     .help = "What becomes of GPUs that are cut with MIG. none: every GPU is offered whole. "
-             "single: MIG devices are offered as nvidia.com/gpu; GPUs that are cut otherwise "
-             "than most are left out. "
-             "mixed: MIG devices are offered as nvidia.com/mig-<profile>."},
+     .help = "How GPUs with MIG are offered. none: every GPU as a whole. single: MIG devices as "
+             "nvidia.com/gpu, without GPUs whose profiles differ from those of most. mixed: MIG "
+             "devices as nvidia.com/mig-<profile>."},
     {.name = "exclude-devices",
      .key = "tranche.excludeDevices",
      .type = ValueType::kTextList,
-     .help = "GPUs that are not offered at all. Each is an index (0), a GPU uuid (GPU-8f1c...), a "
+     .help = "GPUs that are not offered. Each is an index (0), a GPU uuid (GPU-8f1c...), a "
              "PCI address in any form (0000:07:00.0, 07:00.0), or a model pattern with at least "
              "one * in it (*T4*)."},
     {.name = "shared-devices-allocation-policy",
@@ -73,13 +68,13 @@ inline constexpr Option kSharingFlags[] = {
     {.name = "mps",
      .type = ValueType::kBool,
      .fallback = "false",
-     .help = "Whether containers of what the profile offers go through MPS. With gpushare, by the "
-             "pipe directory /tmp/nvidia-mps unless another is given."},
+     .help = "Whether containers of the profile's resource use MPS. With gpushare, the pipe "
+             "directory is /tmp/nvidia-mps unless another is given."},
     {.name = "mps-pipe",
      .key = "tranche.mps.pipe",
      .type = ValueType::kPath,
-     .help = "Pipe directory of an MPS daemon that somebody else runs; mounted into containers at "
-             "its own path. What the profile offers then goes through it."},
+     .help = "Pipe directory of an external MPS daemon, mounted into containers at the same path. "
+             "The profile's resource then uses it."},
     {.name = "mps-daemons",
      .key = "tranche.mps.daemons",
      .to = {word_field<kMpsDaemons, &Settings::mps, &MpsOptions::daemons>},
@@ -87,15 +82,15 @@ inline constexpr Option kSharingFlags[] = {
      .fallback_note = "outside with --mps-pipe, else nvidia with --mps-root, else per-gpu",
      .complaint = "unknown kind of MPS daemons: ",
      .help = "Who runs the MPS daemons. per-gpu: this program, one for each GPU. per-node: this "
-             "program, one for all of them, so that containers may have several GPUs. outside: "
-             "somebody else, at --mps-pipe. nvidia: NVIDIA's mps-control-daemon, below "
-             "--mps-root."},
+             "program, one for all GPUs, so that containers may have several. outside: an external "
+             "daemon at --mps-pipe. nvidia: NVIDIA's mps-control-daemon, below --mps-root."},
     {.name = "mps-dir",
      .key = "tranche.mps.directory",
      .to = {field<&Settings::mps, &MpsOptions::directory>},
      .type = ValueType::kPath,
      .fallback = "/run/tranche/mps",
-     .help = "Folder for pipes and logs of our own MPS daemons; the same path on the host."},
+     .help =
+         "Folder for pipes and logs of the agent's MPS daemons, with the same path on the host."},
     {.name = "mps-shared-memory",
      .key = "tranche.mps.sharedMemory",
      .to = {field<&Settings::mps, &MpsOptions::shared_memory>},
@@ -105,29 +100,29 @@ inline constexpr Option kSharingFlags[] = {
     {.name = "mps-shared-memory-size",
      .key = "tranche.mps.sharedMemorySize",
      .fallback = "64MiB",
-     .help = "How large that /dev/shm is: a tmpfs for each daemon, which all containers of its "
-             "GPUs share."},
+     .help = "Size of that /dev/shm: one tmpfs for each daemon, which all containers of its GPUs "
+             "share."},
     {.name = "mps-clients",
      .key = "tranche.mps.clients",
      .to = {word_field<kMpsClients, &Settings::mps, &MpsOptions::rules, &MpsRules::clients>},
      .fallback = "any",
      .complaint = "unknown kind of MPS clients: ",
-     .help = "Whom containers may run as that go through MPS. Root on the node can lift its own "
-             "limit and end others' clients by the daemon's socket. non-root: clients that run as "
-             "root are reported. The chart has a policy that keeps such pods out."},
+     .help =
+         "Users that MPS clients may run as. A client that is root on the node can raise its own "
+         "limit and end other clients through the daemon's socket. non-root: clients that run as "
+         "root are reported. The chart has an admission policy against such pods."},
     {.name = "mps-end-holders",
      .key = "tranche.mps.endHolders",
      .to = {field<&Settings::mps, &MpsOptions::rules, &MpsRules::end_holders>},
      .fallback = "true",
-     .help =
-         "Whether the agent ends a connection to a daemon's control socket that keeps everybody "
-         "else from it for 10 s, and kills a pod's process that connects so again and again. "
-         "false: the process is only named, and the GPU stays unhealthy."},
+     .help = "Whether the agent closes a connection that blocks a daemon's control socket for 10 "
+             "s, and kills a pod's process that does so repeatedly. false: the agent only reports "
+             "the process, and the GPU stays unhealthy."},
     {.name = "mps-root",
      .key = "flags.mpsRoot",
      .type = ValueType::kPath,
-     .help = "Where NVIDIA's mps-control-daemon keeps its files on the host. Resources that go "
-             "through MPS use its daemons then."},
+     .help = "Folder of NVIDIA's mps-control-daemon on the host. Resources with MPS then use its "
+             "daemons."},
 };
 
 }  // namespace tranche::programs

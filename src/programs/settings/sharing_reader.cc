@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/settings/sharing_reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -45,8 +47,7 @@ class SharingReader {
     for_each_row(*list, section, [&](const ConfigNode& row, const std::string& shown) {
       const auto need = [&](const char* name, bool is_given) {
         if (is_given) return true;
-        problems_.add(row.line, shown,
-                      std::string("resources must have a '") + name + "' field set");
+        problems_.add(row.line, shown, fmt::format("resources must have a '{}' field set", name));
         return false;
       };
       const ConfigNode* pattern = given_item(row, "pattern");
@@ -59,7 +60,7 @@ class SharingReader {
     return rules;
   }
 
-  // Whether replicas go through MPS is NVIDIA's rule: with both sections, they do.
+  // As in NVIDIA's plugin, with both sections replicas use MPS.
   void read_sharing_section(const ConfigNode& sharing) {
     ReplicatedSection slicing = read_replications(sharing, ReplicaKind::kTimeSlicing, problems_);
     ReplicatedSection mps = read_replications(sharing, ReplicaKind::kMps, problems_);
@@ -68,14 +69,15 @@ class SharingReader {
       return;
     }
     if (!slicing.rows.empty()) {
-      problems_.remark(key_line(sharing, "timeSlicing"), "sharing.timeSlicing",
-                       "without effect: sharing.mps is there too, and wins as in NVIDIA's plugin; "
-                       "for both at once, use tranche.policies");
+      problems_.remark(
+          key_line(sharing, "timeSlicing"), "sharing.timeSlicing",
+          "without effect: sharing.mps overrides it, as in NVIDIA's plugin; for both at "
+          "once, use tranche.policies");
     }
     sections_.replicated = std::move(mps);
   }
 
-  // A row may name what NVIDIA's plugin calls GPUs and MIG devices, or what `resources` does.
+  // A row may use NVIDIA's names of GPUs and MIG devices, or those of `resources`.
   void warn_of_unknown_names() {
     std::vector<std::string> names{"nvidia.com/gpu"};
     for (const auto* rules : {&sections_.gpu_names, &sections_.mig_names}) {
@@ -89,10 +91,11 @@ class SharingReader {
       if (std::ranges::find(names, name) != names.end()) continue;
       const auto near = nearest(name, names);
       problems_.warn(replicated.lines[i], row_name(section, i) + ".name",
-                     "no device is called " + name + ", so the row has no effect" +
-                         (near ? "; did you mean " + *near + "?"
-                               : " (GPUs are nvidia.com/gpu, MIG devices nvidia.com/mig-<profile>, "
-                                 "unless resources names them otherwise)"));
+                     fmt::format("no device is called {}, so the row has no effect{}", name,
+                                 near ? fmt::format("; did you mean {}?", *near)
+                                      : " (GPUs are nvidia.com/gpu, MIG devices "
+                                        "nvidia.com/mig-<profile>, unless resources names them "
+                                        "otherwise)"));
     }
   }
 
@@ -104,11 +107,11 @@ class SharingReader {
       const auto same = std::ranges::find(replicated.rows, name, &offered_as);
       if (same == replicated.rows.end()) continue;
       const auto position = static_cast<std::size_t>(same - replicated.rows.begin());
-      problems_.add(sections_.policies.lines[i], row_name("tranche.policies", i),
-                    "offers " + name.text + ", which the row of " +
-                        std::string(section_path(replicated.kind)) + " on line " +
-                        std::to_string(replicated.lines[position]) +
-                        " offers too; rename one of them, or leave it out");
+      problems_.add(
+          sections_.policies.lines[i], row_name("tranche.policies", i),
+          fmt::format("offers {}, which the row of {} on line {} offers too; rename one of "
+                      "them, or leave it out",
+                      name.text, section_path(replicated.kind), replicated.lines[position]));
     }
   }
 

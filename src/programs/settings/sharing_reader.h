@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sections of the file that are more than single values: `resources`,
-// `sharing` and `tranche.policies`. The file's form has been checked before (shape.h); what did not
-// fit there is passed over here. Pure.
+// Reads the sections of the file that are more than single values: `resources`, `sharing` and
+// `tranche.policies`. shape.h has checked their form; ignores what did not fit. Pure.
 #pragma once
 
 #include <vector>
@@ -15,8 +14,7 @@
 
 namespace tranche::programs {
 
-// What a file says about sharing, with the lines for "where did this come
-// from".
+// The sharing sections of a file, with line numbers.
 struct SharingSections {
   Rows<NameRule> gpu_names;
   Rows<NameRule> mig_names;

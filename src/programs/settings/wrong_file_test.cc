@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mistakes that people make in their first configuration file, and the whole of
-// what each is answered with.
+// Typical mistakes in a first configuration file, and the complete answer to each.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +18,7 @@ using namespace tranche::programs::testing;
 
 std::string answer(const std::string& content) { return problem_of(load_file(content)); }
 
-// Of a policy with these fields on line 3.
+// The answer to a policy with these fields on line 3.
 std::string policy_answer(const std::string& fields) {
   return answer("tranche:\n  policies:\n    - {resource: a.b/x, " + fields + "}\n");
 }
@@ -270,7 +269,7 @@ TEST(RightFile, MayHaveAnchorsBelowAnExtensionKey) {
       << "only at the top";
 }
 
-// The schema's words are those that the readers take.
+// The schema has the words that the readers accept.
 TEST(SchemaWords, AreThoseOfTheReaders) {
   const Schema& schema = file_schema();
   const auto words = [&](const char* key) {

@@ -89,7 +89,7 @@ class Agent(PluginProcess):
         return self.cluster.checked(self.program, *words, *self.node_flags)
 
     def until_it_misses_the_kubelet(self):
-        self.until_logged("the kubelet no longer listens")
+        self.until_logged("the kubelet closed the stream")
 
     def devices(self):
         return json.loads(self.command("devices", "-o", "json"))

@@ -90,7 +90,7 @@ class Mps(WithMpsPrograms):
         victim, pid = sorted(self.pids().items())[0]
         others = {gpu: other for gpu, other in self.pids().items() if gpu != victim}
         self.cluster.checked("kill", "-KILL", str(pid))
-        agent.until_logged(f"mps daemon is in trouble and starts again daemon={victim}")
+        agent.until_logged(f"mps daemon failed; restarting it daemon={victim}")
         until(lambda: self.ready(agent) == set(self.gpus_.uuids()), "all daemons", 30)
         self.until_offered(4 * 15, MEMORY)
         self.assertEqual({gpu: other for gpu, other in self.pids().items() if gpu != victim}, others)

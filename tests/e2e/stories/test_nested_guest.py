@@ -79,7 +79,7 @@ class NestedGuest(Story):
             self.file.write_text("")
             agent.until_logged("resource is no longer offered")
             self.file.write_text(uuids[4])
-            agent.until_logged("waiting for the kubelet to see the end of a stream")
+            agent.until_logged("waiting for the kubelet to close a connection")
         until(lambda: agent.log().count(" registered ") == 2, "a second registration", 30)
         self.assertEqual(self.run_pod("pod").reachable_minors(), [4])
         agent.stop()

@@ -66,7 +66,7 @@ class Restarts(Story):
         self.assertLess(took.total_seconds(), 2)
         if self.plugin.is_ours:  # before, it may have knocked at the last kubelet's door
             # The socket's file is there a moment before the kubelet listens on it.
-            tries = self.plugin.log().rpartition("kubelet came")[2].count("registration failed")
+            tries = self.plugin.log().rpartition("kubelet started")[2].count("registration failed")
             self.assertLessEqual(tries, 1)
 
     def test_a_kubelet_that_is_away_for_long_is_waited_for(self):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A driver root for tests: files, links and device nodes in a folder of their
-// own, and libraries that are just enough of an ELF file to have a name.
+// A driver root for tests: files, links and device nodes in a folder of their own, and minimal ELF
+// libraries with a soname.
 #pragma once
 
 #include <elf.h>
@@ -77,7 +77,7 @@ class FakeRoot {
     std::filesystem::create_symlink(target, path(inside));
   }
 
-  // What is left of a daemon's socket in the file system; nobody listens.
+  // The socket file of a daemon that has ended.
   void socket(const std::string& inside) {
     folder(parent_of(inside));
     if (::mknod(path(inside).c_str(), S_IFSOCK | 0666, 0) != 0) std::abort();
@@ -93,7 +93,7 @@ class FakeRoot {
     }
   }
 
-  // Only root makes device nodes, and not in every container.
+  // Only root can create device nodes, and not in every container.
   static bool can_make_nodes() {
     const TempDir folder;
     return ::mknod(folder.path("node").c_str(), S_IFCHR | 0600, makedev(195, 0)) == 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C ABI of the driver's management library, as far as we call it: numbers,
-// struct layouts and function types, written from the documented facts. No
-// NVIDIA header is used. The simulated driver is built on the same layouts, and
-// NVIDIA's own clients are run on that, so a slip here shows.
+// The part of the C ABI of the driver's management library that the agent uses: numbers, struct
+// layouts and function types, written from the documented facts without NVIDIA's headers. The
+// simulated driver has the same layouts, and NVIDIA's own clients run on it, so a mistake here
+// shows.
 //
 // Layouts are those of LP64 Linux; each is asserted.
 #pragma once
@@ -283,7 +283,7 @@ inline constexpr unsigned char kFabricNotStarted = 1;
 inline constexpr unsigned char kFabricInProgress = 2;
 inline constexpr unsigned char kFabricCompleted = 3;
 
-// Units of the chip whose retirement awaits a reset, from R580 on.
+// Units of the chip that a reset will retire, from R580 on.
 struct RepairStatus {
   unsigned version;
   unsigned channel_pending;
@@ -301,7 +301,7 @@ struct MemoryLimits {
 };
 static_assert(sizeof(MemoryLimits) == 32 && offsetof(MemoryLimits, used) == 24);
 
-// Who may have a context on a GPU.
+// Compute modes: which processes may use a GPU.
 inline constexpr int kComputeDefault = 0;
 inline constexpr int kComputeProhibited = 2;
 inline constexpr int kComputeExclusiveProcess = 3;

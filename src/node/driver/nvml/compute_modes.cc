@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/driver/nvml/compute_modes.h"
 
+#include <fmt/core.h>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -76,15 +78,15 @@ Status ComputeModes::set(const GpuUuid& gpu, ComputeMode mode) {
         return kDone;
       });
   if (!set) {
-    return set.error().in("setting the compute mode of " + gpu.text + " to " +
-                          std::string(to_string(mode)));
+    return set.error().in(
+        fmt::format("setting the compute mode of {} to {}", gpu.text, to_string(mode)));
   }
   return Done{};
 }
 
 Result<int> ComputeModes::on(const GpuUuid& gpu, Work work) {
   if (stuck_.is_stuck()) {
-    return Error{ErrorCode::kUnavailable, "an earlier call of the driver does not return"};
+    return Error{ErrorCode::kUnavailable, "an earlier driver call does not return"};
   }
   const std::string found = find_below(options_.container_root);
   auto outcome = caller_.call<Result<int>>(

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ComputeModes reads and sets who may compute on a GPU, for resources that a
-// GPU is to be kept for: nobody but the MPS daemon's clients gets in then.
-// Nothing else of ours changes a setting of the driver.
+// Reads and sets compute modes of GPUs, so that only clients of the MPS daemon can use an exclusive
+// one. The agent changes no other setting of the driver.
 //
-// Every call opens the driver for itself and is made on a thread that can be
-// left behind, so it may be used while the scan thread reads GPUs. Not
-// thread-safe by itself: one thread uses it.
+// Every call opens its own driver session on a thread that can be left behind, so it may run while
+// the scanning thread reads GPUs. Not thread-safe: one thread uses it.
 #pragma once
 
 #include <functional>
@@ -25,17 +23,17 @@ class ComputeModes {
  public:
   explicit ComputeModes(DriverOptions options);
 
-  // kNotFound where the driver has no such GPU; kUnavailable where it cannot
-  // say, as for a GPU that is cut with MIG.
+  // kNotFound: the driver has no such GPU. kUnavailable: the mode is unknown, as for a GPU with
+  // MIG.
   Result<ComputeMode> read(const GpuUuid& gpu);
 
-  // Lasts until the driver is unloaded or somebody else sets it. Needs root.
-  // What runs on the GPU already is not stopped.
+  // Lasts until the driver is unloaded or another program sets it. Needs root. Does not stop what
+  // runs on the GPU.
   Status set(const GpuUuid& gpu, ComputeMode mode);
 
  private:
   using Work = std::function<Result<int>(const Session&, abi::Device)>;
-  // Finds the GPU in a session of its own and works on it; patiently.
+  // Runs `work` on the GPU in an own session, with a deadline.
   Result<int> on(const GpuUuid& gpu, Work work);
 
   const DriverOptions options_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A driver call that failed, as the inventory knows failures.
+// Translates a failed driver call.
 #pragma once
 
 #include "core/health/driver_reading.h"

@@ -2,6 +2,7 @@
 //
 // Random lives of a node, and what the agent lists of it: after each step the
 // simulated world is the truth that the inventory is compared with.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -21,8 +22,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A driver whose next reading can be made to fail, which ends the session. It
-// hands over events between two looks, as the agent waits for them there.
+// A driver whose next reading can fail, which ends the session. It delivers events between two
+// scans, where the agent waits for them.
 class InterruptedSource final : public GpuSource {
  public:
   explicit InterruptedSource(GpuSource& inner) : inner_(inner) {}
@@ -70,39 +71,36 @@ std::string number(const std::optional<unsigned>& value) {
 
 // Every fact of a GPU that others rely on, in one text.
 std::string facts(const Gpu& gpu) {
-  std::string text = gpu.uuid.text + " minor " + number(gpu.minor) + " at " +
-                     (gpu.pci ? to_string(*gpu.pci) : "none") + " " + gpu.model + " " +
-                     std::to_string(gpu.memory_bytes >> 20) + " MiB" +
-                     (gpu.mig_enabled ? " MIG" : "");
+  std::string text = fmt::format("{} minor {} at {} {} {} MiB{}", gpu.uuid.text, number(gpu.minor),
+                                 gpu.pci ? to_string(*gpu.pci) : "none", gpu.model,
+                                 gpu.memory_bytes >> 20, gpu.mig_enabled ? " MIG" : "");
   for (const MigDevice& mig : gpu.mig) {
-    text += "; " + std::to_string(mig.index) + " " + mig.uuid.text + " " +
-            std::to_string(mig.gpu_instance) + "/" + std::to_string(mig.compute_instance) + " " +
-            to_string(mig.profile) + " " + std::to_string(mig.memory_bytes >> 20) + " MiB caps " +
-            number(mig.gpu_instance_cap) + " " + number(mig.compute_instance_cap);
+    text += fmt::format("; {} {} {}/{} {} {} MiB caps {} {}", mig.index, mig.uuid.text,
+                        mig.gpu_instance, mig.compute_instance, to_string(mig.profile),
+                        mig.memory_bytes >> 20, number(mig.gpu_instance_cap),
+                        number(mig.compute_instance_cap));
   }
   return text;
 }
 
 std::string facts(const sim::Gpu& gpu) {
-  std::string text = gpu.uuid.text + " minor " + std::to_string(gpu.minor) + " at " +
-                     to_string(gpu.pci) + " " + gpu.model.name + " " +
-                     std::to_string(gpu.model.memory_mib) + " MiB" +
-                     (gpu.mig.enabled ? " MIG" : "");
+  std::string text =
+      fmt::format("{} minor {} at {} {} {} MiB{}", gpu.uuid.text, gpu.minor, to_string(gpu.pci),
+                  gpu.model.name, gpu.model.memory_mib, gpu.mig.enabled ? " MIG" : "");
   std::map<unsigned, std::string> devices;
   for (const auto& [instance, compute] : sim::list_mig_devices(gpu)) {
     devices[compute->index] =
-        "; " + std::to_string(compute->index) + " " + compute->uuid.text + " " +
-        std::to_string(instance->id) + "/" + std::to_string(compute->id) + " " +
-        sim::profile_name(gpu, *instance, *compute) + " " +
-        std::to_string(sim::find_profile(gpu.model.mig, instance->profile)->memory_mib) +
-        " MiB caps " + std::to_string(sim::gpu_instance_cap(gpu.minor, instance->id)) + " " +
-        std::to_string(sim::compute_instance_cap(gpu.minor, instance->id, compute->id));
+        fmt::format("; {} {} {}/{} {} {} MiB caps {} {}", compute->index, compute->uuid.text,
+                    instance->id, compute->id, sim::profile_name(gpu, *instance, *compute),
+                    sim::find_profile(gpu.model.mig, instance->profile)->memory_mib,
+                    sim::gpu_instance_cap(gpu.minor, instance->id),
+                    sim::compute_instance_cap(gpu.minor, instance->id, compute->id));
   }
   for (const auto& [index, device] : devices) text += device;
   return text;
 }
 
-// Whether it answers every call, at the latest at the second look.
+// Whether it answers every call, at the latest at the second scan.
 bool answers(const sim::World& world, const sim::Gpu& gpu) {
   return gpu.state == sim::Gpu::State::kPresent &&
          std::ranges::none_of(world.faults, [&](const sim::CallFault& fault) {
@@ -145,7 +143,7 @@ class InventoryLife {
   const std::string& history() const { return life_.history(); }
 
  private:
-  // Where the GPU was also reset since the last look, nobody can say which came first.
+  // If the GPU was also reset since the last scan, the order is unknown.
   void note_xid(const sim::World& before, const sim::World& world, const GpuUuid& uuid) {
     const sim::Gpu* was = sim::find_gpu(before, uuid);
     const unsigned generation = sim::find_gpu(world, uuid)->generation;
@@ -169,7 +167,7 @@ class InventoryLife {
   }
 
   void restart_agent() {
-    // Only what is unhealthy is remembered, and of no GPU the driver's answers.
+    // Only unhealthy GPUs are remembered, and no answers of the driver.
     for (const Gpu& gpu : agent_->inventory.gpus) {
       if (gpu.health.ok()) listed_before_.erase(gpu.uuid);
     }
@@ -195,8 +193,8 @@ class InventoryLife {
     }
   }
 
-  // What a session does not see again are GPUs that were reset since it began.
-  // Of the others it knows the truth.
+  // A session does not see GPUs again that were reset since it began. It knows the truth of the
+  // others.
   void check_what_is_in_the_session() const {
     check_names();
     const sim::World world = *node_.world();
@@ -247,8 +245,7 @@ class InventoryLife {
     }
   }
 
-  // A card that is not there may stay listed only while the one in its slot has
-  // not said who it is.
+  // A missing card may stay listed only while the one in its slot has not reported its uuid.
   void check_no_ghost(const sim::World& world, const Gpu& shown) const {
     if (sim::find_gpu(world, shown.uuid) != nullptr) return;
     const auto in_slot =
@@ -262,7 +259,7 @@ class InventoryLife {
     const sim::Gpu* gpu = uuid ? sim::find_gpu(world, *uuid) : nullptr;
     std::vector<std::string> blamed;
     for (const std::string& line : lines_) {
-      const std::string key = "xid=" + std::to_string(kLifeXid) + " gpu=";
+      const std::string key = fmt::format("xid={} gpu=", kLifeXid);
       if (const std::size_t at = line.find(key); at != std::string::npos) {
         blamed.push_back(line.substr(at + key.size(), uuid ? uuid->text.size() : 40));
       }
@@ -277,8 +274,8 @@ class InventoryLife {
     }
   }
 
-  // Only a reset ends that XID: a GPU that had none since is unhealthy, whatever its
-  // counters did when we closed the driver.
+  // Only a reset ends that XID: without one the GPU is unhealthy, whatever its counters did when we
+  // closed the driver.
   void check_faults(const sim::World& world) {
     for (auto fault = faulty_.begin(); fault != faulty_.end();) {
       const sim::Gpu* gpu = sim::find_gpu(world, fault->first);

@@ -2,6 +2,7 @@
 #include "node/driver/nvml/library.h"
 
 #include <dlfcn.h>
+#include <fmt/core.h>
 
 #include <climits>
 #include <cstdlib>
@@ -14,7 +15,7 @@
 namespace tranche::node::nvml {
 namespace {
 
-// Resolves to the first name that is there: give the newest first.
+// Resolves to the first name that exists: give the newest first.
 template <typename Function>
 bool find_first(void* handle, Function& place, std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -26,7 +27,7 @@ bool find_first(void* handle, Function& place, std::initializer_list<const char*
   return false;
 }
 
-// What holds containers to their shares; not every driver has it all.
+// Functions for enforcement; older drivers lack some.
 void find_settings(void* handle, Functions& f) {
   find_first(handle, f.device_by_uuid, {"nvmlDeviceGetHandleByUUID"});
   find_first(handle, f.compute_mode, {"nvmlDeviceGetComputeMode"});
@@ -35,7 +36,7 @@ void find_settings(void* handle, Functions& f) {
   find_first(handle, f.memory_limits, {"nvmlDeviceGetMemoryLimits_v1"});
 }
 
-// What tells how a card is; not every driver has it all.
+// Functions for health; older drivers lack some.
 void find_vitals(void* handle, Functions& f) {
   find_first(handle, f.temperature, {"nvmlDeviceGetTemperature"});
   find_first(handle, f.power_usage, {"nvmlDeviceGetPowerUsage"});
@@ -56,7 +57,7 @@ Result<std::shared_ptr<const Library>> Library::open(const std::string& path) {
         is_file ? !path_exists(path)
                 : std::string(reason).find("cannot open shared object file") != std::string::npos;
     return Error{missing ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
-                 "the driver's library cannot be opened: " + std::string(reason)};
+                 "cannot open the driver's library: " + std::string(reason)};
   }
   std::shared_ptr<Library> library(new Library(handle, path));
   if (Status resolved = library->resolve(); !resolved) return resolved.error();
@@ -71,9 +72,9 @@ Status Library::resolve() {
   Functions& f = functions_;
   const auto need = [&](auto& place, std::initializer_list<const char*> names) -> Status {
     if (find_first(handle_, place, names)) return Done{};
-    return Error{ErrorCode::kUnavailable, path_ + " lacks " + *names.begin() +
-                                              ": it is no NVIDIA management library, or a very "
-                                              "old one"};
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("{} lacks {}: it is no NVIDIA management library, or a very old one",
+                             path_, *names.begin())};
   };
   if (Status s = need(f.init, {"nvmlInit_v2", "nvmlInit"}); !s) return s;
   if (Status s = need(f.shutdown, {"nvmlShutdown"}); !s) return s;
@@ -89,16 +90,16 @@ Status Library::resolve() {
 
   const auto want = [&](auto& place, std::initializer_list<const char*> names, const char* lack) {
     if (find_first(handle_, place, names)) return;
-    if (*lack != '\0') lacking_.push_back(std::string(*names.begin()) + ": " + lack);
+    if (*lack != '\0') lacking_.push_back(fmt::format("{}: {}", *names.begin(), lack));
   };
   want(f.error_string, {"nvmlErrorString"}, "");
-  want(f.driver_version, {"nvmlSystemGetDriverVersion"}, "the driver's version is not known");
+  want(f.driver_version, {"nvmlSystemGetDriverVersion"}, "the driver's version is unknown");
   want(f.cuda_version, {"nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"}, "");
-  want(f.name, {"nvmlDeviceGetName"}, "models are not known");
-  want(f.minor_number, {"nvmlDeviceGetMinorNumber"}, "device nodes are not known");
+  want(f.name, {"nvmlDeviceGetName"}, "models are unknown");
+  want(f.minor_number, {"nvmlDeviceGetMinorNumber"}, "device nodes are unknown");
   want(f.pci_info, {"nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo"},
-       "PCI addresses and NUMA nodes are not known");
-  want(f.memory_info, {"nvmlDeviceGetMemoryInfo"}, "memory sizes are not known");
+       "PCI addresses and NUMA nodes are unknown");
+  want(f.memory_info, {"nvmlDeviceGetMemoryInfo"}, "memory sizes are unknown");
   want(f.compute_capability, {"nvmlDeviceGetCudaComputeCapability"}, "");
 
   want(f.mig_mode, {"nvmlDeviceGetMigMode"}, "MIG devices are not seen");
@@ -130,8 +131,8 @@ Status Library::resolve() {
   want(f.validate_inforom, {"nvmlDeviceValidateInforom"}, "");
   find_settings(handle_, f);
   find_vitals(handle_, f);
-  want(f.common_ancestor, {"nvmlDeviceGetTopologyCommonAncestor"}, "PCIe topology is not known");
-  want(f.nvlink_state, {"nvmlDeviceGetNvLinkState"}, "NVLinks are not known");
+  want(f.common_ancestor, {"nvmlDeviceGetTopologyCommonAncestor"}, "PCIe topology is unknown");
+  want(f.nvlink_state, {"nvmlDeviceGetNvLinkState"}, "NVLinks are unknown");
   want(f.nvlink_remote_pci,
        {"nvmlDeviceGetNvLinkRemotePciInfo_v2", "nvmlDeviceGetNvLinkRemotePciInfo"}, "");
   want(f.nvlink_remote_type, {"nvmlDeviceGetNvLinkRemoteDeviceType"}, "");
@@ -141,16 +142,15 @@ Status Library::resolve() {
 void* Library::find(const char* name) const { return ::dlsym(handle_, name); }
 
 std::string Library::describe(const char* function, abi::Return code) const {
-  std::string text = functions_.error_string != nullptr ? functions_.error_string(code)
-                                                        : "error " + std::to_string(code);
-  return std::string(function) + ": " + text;
+  if (functions_.error_string == nullptr) return fmt::format("{}: error {}", function, code);
+  return fmt::format("{}: {}", function, functions_.error_string(code));
 }
 
 std::string find_below(const std::string& driver_root) {
   for (const char* folder :
        {"/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64",
         "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu"}) {
-    const std::string path = below(driver_root, std::string(folder) + "/" + kSoname);
+    const std::string path = below(driver_root, fmt::format("{}/{}", folder, kSoname));
     if (path_exists(path)) return path;
   }
   return {};

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver's management library, opened at run time: our own binary runs
-// wherever the driver does not, and says so. Of each function the newest
-// version that the library has is taken; one that it lacks is null, disables
-// what needs it, and is told.
+// The driver's management library, opened at run time, so that the agent also runs without the
+// driver and can report that. Uses the newest version of each function. A missing function is null,
+// disables what needs it, and is reported.
 //
 // Thread-safe once opened: the table never changes.
 #pragma once
@@ -21,7 +20,7 @@ struct Functions {
   using Return = abi::Return;
   using Device = abi::Device;
 
-  // Without these there is no reading GPUs at all.
+  // Required.
   Return (*init)() = nullptr;
   Return (*shutdown)() = nullptr;
   Return (*device_count)(unsigned*) = nullptr;
@@ -50,7 +49,7 @@ struct Functions {
   Return (*event_set_create)(abi::EventSet*) = nullptr;
   Return (*event_set_free)(abi::EventSet) = nullptr;
   Return (*event_set_wait)(abi::EventSet, abi::EventData*, unsigned) = nullptr;
-  // Fills in the first 24 bytes only: it knows of no instances.
+  // Fills in the first 24 bytes only, without instances.
   Return (*event_set_wait_v1)(abi::EventSet, abi::EventData*, unsigned) = nullptr;
   Return (*supported_events)(Device, unsigned long long*) = nullptr;
   Return (*register_events)(Device, unsigned long long, abi::EventSet) = nullptr;
@@ -69,7 +68,7 @@ struct Functions {
   Return (*device_by_uuid)(const char*, Device*) = nullptr;
   Return (*compute_mode)(Device, int*) = nullptr;
   Return (*set_compute_mode)(Device, int) = nullptr;
-  // The hook of a container sets them; we only ask whether it can.
+  // The hook of a container sets them; the agent only checks that it can.
   Return (*set_memory_limits)(Device, const void*) = nullptr;
   Return (*memory_limits)(Device, abi::MemoryLimits*) = nullptr;
 
@@ -81,8 +80,8 @@ struct Functions {
 
 class Library {
  public:
-  // `path` is a file, or a bare name for the loader to find. kNotFound where
-  // there is no such library; another error where it is there and unusable.
+  // `path` is a file, or a bare name for the loader. kNotFound: no such library; other errors: it
+  // is unusable.
   static Result<std::shared_ptr<const Library>> open(const std::string& path);
 
   Library(const Library&) = delete;
@@ -91,11 +90,10 @@ class Library {
 
   const Functions& api() const { return functions_; }
   const std::string& path() const { return path_; }
-  // What cannot be done because the library is too old, in words.
+  // Missing functions and their consequences, in words.
   const std::vector<std::string>& lacking() const { return lacking_; }
 
-  // Any other function of the library, null where it has none of that name.
-  // Whoever asks knows its type.
+  // Any other function; null if the library lacks it. The caller knows its type.
   void* find(const char* name) const;
 
   // "nvmlDeviceGetUUID: GPU is lost".
@@ -113,8 +111,7 @@ class Library {
 
 inline constexpr const char* kSoname = "libnvidia-ml.so.1";
 
-// The library below a driver root, in the folders where drivers put it; empty
-// where there is none.
+// The library below a driver root, in the usual folders; empty: none.
 std::string find_below(const std::string& driver_root);
 
 }  // namespace tranche::node::nvml

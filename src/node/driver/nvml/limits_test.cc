@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the driver limits memory, where it does not say so at once.
+// Whether the driver limits memory, if its first answer is missing.
 #include <gmock/gmock.h>
 
 #include "node/driver/nvml/testing/source_on_a_world.h"
@@ -19,7 +19,7 @@ class LimitsOnAWorld : public NvmlSourceOnAWorld {
     start(world);
   }
   void open_source() { ASSERT_TRUE(source_->open()); }
-  // Looks until it is known, as the agent looks every few seconds.
+  // Reads until it is known, as the agent does every few seconds.
   bool is_known_in_the_end() {
     for (int look = 0; look < 200; ++look) {
       if (read().limits_unknown.empty()) return true;
@@ -35,7 +35,7 @@ TEST_F(LimitsOnAWorld, AreAskedForAgainAfterOneCallThatDoesNotReturn) {
   const DriverReading first = read();
   EXPECT_FALSE(first.limits_memory);
   EXPECT_EQ(first.limits_unknown, "nvmlDeviceGetMemoryLimits_v1 did not return");
-  EXPECT_THAT(logged_, HasSubstr("not known whether the driver limits memory"));
+  EXPECT_THAT(logged_, HasSubstr("unknown whether the driver can limit memory"));
   EXPECT_TRUE(is_known_in_the_end());
   EXPECT_TRUE(read().limits_memory);
   apply(sim::clear_faults());
@@ -77,7 +77,7 @@ TEST_F(LimitsOnAWorld, StayAsTheyWereKnownWhileACallFails) {
   EXPECT_FALSE(read().limits_memory) << "that is an answer";
 }
 
-// Each call that is left behind keeps a thread.
+// Each abandoned call keeps a thread.
 TEST_F(LimitsOnAWorld, AreNotAskedForWithoutEndWhereNoCallReturns) {
   start_r615("t4-single");
   patience_ = std::chrono::milliseconds(100);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A card that is gone or must be reset, however the driver lets it be known.
+// A card that is lost or needs a reset, however the driver reports it.
 #include <gmock/gmock.h>
 
 #include "node/driver/nvml/testing/source_on_a_world.h"
@@ -14,7 +14,7 @@ using testing::SizeIs;
 
 class LostGpuOnAWorld : public NvmlSourceOnAWorld {
  protected:
-  // Everything that a look can ask for.
+  // Everything that a reading can ask for.
   static constexpr ReadRequest kAll{.energy = true, .links = true, .inforom = true, .units = true};
 
   std::optional<FailureKind> failure_of_gpu(unsigned index, const ReadRequest& request = kAll) {
@@ -111,7 +111,7 @@ TEST_F(LostGpuOnAWorld, CannotBeSeenWhereNoValueIsSupportedAndTheLogSaysSo) {
   EXPECT_THAT(logged_, IsEmpty()) << "said once";
 }
 
-// It tells its temperature, and does no work.
+// It reports its temperature, but does no work.
 TEST_F(LostGpuOnAWorld, IsSeenWhereOnlyItsMemorySaysThatItNeedsAReset) {
   open("hgx-h200");
   read();

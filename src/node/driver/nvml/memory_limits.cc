@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/driver/nvml/memory_limits.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -13,11 +15,11 @@ using Says = LimitsAnswer::Says;
 
 constexpr const char* kFunction = "nvmlDeviceGetMemoryLimits_v1";
 constexpr unsigned kLongestPause = 64;
-// Each keeps a thread, and the driver open.
+// Each stuck call keeps a thread and the driver open.
 constexpr std::size_t kMostStuck = 4;
 
-// The root has no limits: that there are none to be found is an answer, and so
-// is any complaint about the group or about who asks.
+// The root group has no limits: "not found" is an answer, and so is any error about the group or
+// the caller.
 constexpr const char* kRootGroup = "/sys/fs/cgroup";
 
 Says meaning(abi::Return code) {
@@ -57,35 +59,35 @@ LimitsAnswer ask_for_limits(const Session& session, unsigned index) {
   return answer;
 }
 
-void MemoryLimitsInquiry::look(PatientCaller& caller, const Look& look) {
-  if (!has_functions(*look.session)) {
+void MemoryLimitsInquiry::look(PatientCaller& caller, const Context& context) {
+  if (!has_functions(*context.session)) {
     limits_memory_ = false;
     unknown_.clear();
     return;
   }
-  if (is_due(look)) ask(caller, look);
+  if (is_due(context)) ask(caller, context);
 }
 
-bool MemoryLimitsInquiry::is_due(const Look& look) {
-  if (std::exchange(session_, look.session_number) != look.session_number) return true;
+bool MemoryLimitsInquiry::is_due(const Context& context) {
+  if (std::exchange(session_, context.session_number) != context.session_number) return true;
   if (unknown_.empty()) return false;
   if (left_ == 0) return true;
   --left_;
   return false;
 }
 
-void MemoryLimitsInquiry::ask(PatientCaller& caller, const Look& look) {
+void MemoryLimitsInquiry::ask(PatientCaller& caller, const Context& context) {
   std::erase_if(stuck_, [](const StuckCall& call) { return !call.is_stuck(); });
   std::string unknown;
-  for (unsigned i = 0; i < look.gpus; ++i) {
+  for (unsigned i = 0; i < context.gpus; ++i) {
     if (stuck_.size() >= kMostStuck) {
-      unknown =
-          std::string(kFunction) + " did not return, " + std::to_string(kMostStuck) + " times";
+      unknown = fmt::format("{} did not return, {} times", kFunction, kMostStuck);
       break;
     }
-    const unsigned index = (next_ + i) % look.gpus;
+    const unsigned index = (next_ + i) % context.gpus;
     auto outcome = caller.call<LimitsAnswer>(
-        [session = look.session, index] { return ask_for_limits(*session, index); }, look.patience);
+        [session = context.session, index] { return ask_for_limits(*session, index); },
+        context.patience);
     if (!outcome.value) {
       stuck_.push_back(outcome.stuck);
       next_ = index + 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/driver/nvml/nvml_source.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -13,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// More than a node can have, with cards that were swapped.
+// More than a node has, replaced cards included.
 constexpr std::size_t kMostKnownGpus = 64;
 
 Error not_returning(const std::string& what) {
@@ -21,17 +23,17 @@ Error not_returning(const std::string& what) {
 }
 
 std::string cuda_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 }  // namespace
 
-NvmlSource::NvmlSource(DriverOptions options, KernelFiles host, Log& log)
-    : options_(std::move(options)), host_(std::move(host)), log_(log) {}
+NvmlSource::NvmlSource(DriverOptions options, KernelFiles kernel, Log& log)
+    : options_(std::move(options)), kernel_(std::move(kernel)), log_(log) {}
 
 Status NvmlSource::open() {
   close();
-  if (stuck_.is_stuck()) return not_returning("an earlier call of the driver");
+  if (stuck_.is_stuck()) return not_returning("an earlier driver call");
   using Opened = Result<std::shared_ptr<const Session>>;
   const std::string path = library_path();
   auto outcome = caller_.call<Opened>(
@@ -55,7 +57,7 @@ Status NvmlSource::open() {
   mark_changed(std::nullopt);
   topology_is_read_ = false;
   const std::string lacking = join(session_->library().lacking(), "; ");
-  if (said_.changed("lacking", lacking) && !lacking.empty()) {
+  if (logged_.changed("lacking", lacking) && !lacking.empty()) {
     log_.warning("the driver's library is old", {{"lacks", lacking}});
   }
   read_versions();
@@ -65,8 +67,8 @@ Status NvmlSource::open() {
 
 void NvmlSource::close() {
   if (!session_) return;
-  // Ending the session calls the driver too. Where a stuck call still holds it,
-  // this only lets go.
+  // Ending the session calls the driver too. If a stuck call holds the session, this only drops our
+  // reference.
   struct Held {
     std::shared_ptr<const Session> session;
     std::shared_ptr<const EventSet> events;
@@ -82,9 +84,10 @@ void NvmlSource::close() {
       },
       options_.call_patience * kPatienceToOpen);
   if (!outcome.value) stuck_ = outcome.stuck;
-  const std::string held_on = still_open();
-  if (said_.changed("held on", held_on) && !held_on.empty()) {
-    log_.warning("a driver call that does not return keeps the driver open", {{"reason", held_on}});
+  const std::string open_calls = still_open();
+  if (logged_.changed("open calls", open_calls) && !open_calls.empty()) {
+    log_.warning("a driver call that does not return keeps the driver open",
+                 {{"reason", open_calls}});
   }
 }
 
@@ -92,11 +95,10 @@ std::string NvmlSource::still_open() const {
   std::vector<std::string> calls;
   for (const auto& [index, place] : places_) {
     if (!place.stuck.is_stuck()) continue;
-    calls.push_back(
-        "one about " +
-        (place.gpu ? place.gpu->text : "the GPU with the driver's index " + std::to_string(index)));
+    calls.push_back(place.gpu ? "one about " + place.gpu->text
+                              : fmt::format("one about the GPU with the driver's index {}", index));
   }
-  if (stuck_.is_stuck()) calls.emplace_back("one about the driver as a whole");
+  if (stuck_.is_stuck()) calls.emplace_back("one that concerns no single GPU");
   if (stuck_wait_.is_stuck()) calls.emplace_back("waiting for events");
   if (stuck_topology_.is_stuck()) calls.emplace_back("reading the topology");
   if (limits_.is_stuck()) calls.emplace_back("asking for memory limits");
@@ -105,7 +107,7 @@ std::string NvmlSource::still_open() const {
 
 Result<DriverReading> NvmlSource::read(const ReadRequest& request) {
   if (!session_) return Error{ErrorCode::kUnavailable, "the driver is not open"};
-  if (stuck_.is_stuck()) return not_returning("an earlier call of the driver");
+  if (stuck_.is_stuck()) return not_returning("an earlier driver call");
   if (!events_) renew_events();
   Result<std::vector<GpuQuestion>> asked = questions(request);
   if (!asked) return asked.error();
@@ -141,15 +143,14 @@ Result<std::vector<DriverEvent>> NvmlSource::wait(milliseconds at_most) {
       at_most + options_.call_patience, stop_waiting_.get_token());
   if (!outcome.value) {
     events_.reset();
-    // Left behind on purpose: it ends soon, or with the process.
+    // Abandoned on purpose: it ends soon, or with the process.
     if (stop_waiting_.stop_requested()) return std::vector<DriverEvent>{};
     stuck_wait_ = outcome.stuck;
     return not_returning("waiting for events");
   }
   if (outcome.value->code == abi::kTimeout) return std::vector<DriverEvent>{};
   if (outcome.value->code != abi::kSuccess) {
-    // A set that holds a lost GPU fails for all: the next reading makes a new
-    // one, of those that answer.
+    // A set with a lost GPU fails for all: the next reading creates a set of the GPUs that answer.
     events_.reset();
     return Error{ErrorCode::kUnavailable,
                  session_->library().describe("nvmlEventSetWait", outcome.value->code)};
@@ -174,7 +175,7 @@ Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadRequest& reques
     const Place& place = places_[index];
     asked.push_back({.index = index,
                      .known = known,
-                     // Nobody would have said that its slices changed.
+                     // No event would have reported a change of its MIG devices.
                      .read_whole = !place.is_registered,
                      .events = events_,
                      .why_no_events = why_no_events_,
@@ -210,8 +211,7 @@ Result<unsigned> NvmlSource::count() {
 void NvmlSource::renew_events() {
   for (auto& [index, place] : places_) place.is_registered = false;
   why_no_events_.clear();
-  // Then GPUs are still looked at, and nobody is called ill for it: whose fault
-  // it is cannot be told.
+  // Keep polling; a stuck call cannot be attributed to one GPU.
   if (stuck_wait_.is_stuck()) return;
   using Created = Result<std::shared_ptr<const EventSet>>;
   auto outcome = caller_.call<Created>([session = session_] { return EventSet::create(session); },
@@ -227,7 +227,7 @@ void NvmlSource::renew_events() {
 
 GpuReading NvmlSource::ask(const GpuQuestion& question) {
   std::optional<GpuAnswer> answer = ask_once(question);
-  // A call that fails once in passing is not yet a failing GPU.
+  // A single transient failure does not make a GPU unhealthy.
   if (answer && answer->reading.failure && answer->reading.failure->kind == FailureKind::kOther) {
     GpuQuestion again = question;
     again.is_registered = answer->is_registered;
@@ -239,22 +239,22 @@ GpuReading NvmlSource::ask(const GpuQuestion& question) {
             .gpu = known_at(place),
             .failure = GpuFailure{FailureKind::kHung, place.stuck_where}};
   }
-  // One that is lost has no handle any more, but events may still name it.
+  // A lost GPU has no handle any more, but events may still name it.
   if (answer->handle != nullptr) place.handle = answer->handle;
   place.is_registered = answer->is_registered;
   if (answer->reading.gpu) {
     place.gpu = answer->reading.gpu->uuid;
-    tell_of_unread(*place.gpu, answer->is_unread);
+    log_unread(*place.gpu, answer->is_unread);
     known_[*place.gpu] = {*answer->reading.gpu, std::move(answer->slices), answer->is_complete};
   }
   return answer->reading;
 }
 
-void NvmlSource::tell_of_unread(const GpuUuid& gpu, bool is_unread) {
-  if (!said_.changed("unread " + gpu.text, is_unread ? "yes" : "") || !is_unread) return;
+void NvmlSource::log_unread(const GpuUuid& gpu, bool is_unread) {
+  if (!logged_.changed("unread " + gpu.text, is_unread ? "yes" : "") || !is_unread) return;
   log_.warning(
       "gpu supports no value that is read from the card (temperature, power, PCIe replays, memory "
-      "errors): its loss is seen only where the driver notices it",
+      "errors); a lost card is detected only if the driver notices it",
       {{"gpu", gpu.text}});
 }
 
@@ -263,8 +263,8 @@ std::optional<Gpu> NvmlSource::known_at(const Place& place) const {
   return known == known_.end() ? std::nullopt : std::optional(known->second.gpu);
 }
 
-// One that is away for some sessions may come back: then its memory size is
-// still known, should the call fail.
+// A GPU that is missing for some sessions may come back: then its memory size is still known if the
+// call fails.
 void NvmlSource::forget_unnamed_gpus() {
   if (known_.size() <= kMostKnownGpus) return;
   std::erase_if(known_, [&](const auto& known) {
@@ -273,23 +273,24 @@ void NvmlSource::forget_unnamed_gpus() {
   });
 }
 
-// Of all, where none is named: read it whole at the next look.
+// Marks this GPU, or all if none is named, to be read completely.
 void NvmlSource::mark_changed(const std::optional<GpuUuid>& gpu) {
   for (auto& [uuid, known] : known_) {
     if (!gpu || *gpu == uuid) known.is_current = false;
   }
 }
 
-// Empty: the call has not come back, now or since an earlier time.
+// Empty: this or an earlier call has not returned.
 std::optional<GpuAnswer> NvmlSource::ask_once(const GpuQuestion& question) {
   Place& place = places_[question.index];
   if (place.stuck.is_stuck()) return std::nullopt;
-  auto outcome = caller_.call<GpuAnswer>(
-      [session = session_, host = host_, question] { return read_gpu(*session, host, question); },
-      options_.call_patience);
+  auto outcome =
+      caller_.call<GpuAnswer>([session = session_, kernel = kernel_,
+                               question] { return read_gpu(*session, kernel, question); },
+                              options_.call_patience);
   if (!outcome.value) {
     place.stuck = outcome.stuck;
-    place.stuck_where = "a driver call about it does not return";
+    place.stuck_where = "a driver call for it does not return";
     place.is_registered = false;
   }
   return std::move(outcome.value);
@@ -316,7 +317,7 @@ void NvmlSource::read_versions() {
   if (outcome.value) versions_ = *outcome.value;
 }
 
-// By itself, so that a GPU that does not answer costs nothing but this.
+// A separate call, so that a GPU that does not answer affects nothing else.
 void NvmlSource::ask_for_limits(DriverReading& reading) {
   limits_.look(caller_, {.session = session_,
                          .session_number = session_number_,
@@ -324,8 +325,8 @@ void NvmlSource::ask_for_limits(DriverReading& reading) {
                          .patience = options_.call_patience});
   reading.limits_memory = limits_.limits_memory();
   reading.limits_unknown = limits_.unknown();
-  if (said_.changed("limits", limits_.unknown()) && !limits_.unknown().empty()) {
-    log_.warning("not known whether the driver limits memory; it is asked again",
+  if (logged_.changed("limits", limits_.unknown()) && !limits_.unknown().empty()) {
+    log_.warning("unknown whether the driver can limit memory; retrying",
                  {{"reason", limits_.unknown()},
                   {"until-then", limits_.limits_memory() ? "it does, as before" : "no"}});
   }
@@ -335,8 +336,7 @@ void NvmlSource::ask_for_limits(DriverReading& reading) {
   }
 }
 
-// The links between GPUs do not change while the same ones are there; reading
-// them takes hundreds of calls.
+// Links do not change while the GPUs are the same, and reading them takes hundreds of calls.
 void NvmlSource::read_topology_if_changed(const std::vector<GpuReading>& readings) {
   std::vector<PlacedGpu> gpus;
   std::vector<GpuUuid> uuids;
@@ -345,7 +345,7 @@ void NvmlSource::read_topology_if_changed(const std::vector<GpuReading>& reading
     gpus.push_back({reading.gpu->uuid, places_[reading.index].handle, reading.gpu->pci});
     uuids.push_back(reading.gpu->uuid);
   }
-  // One that fell silent keeps its row: it may come back.
+  // A GPU that stopped answering keeps its row: it may come back.
   const bool all_known = std::ranges::all_of(
       uuids, [&](const GpuUuid& uuid) { return topology_.position(uuid) != Topology::kNowhere; });
   if ((topology_is_read_ && all_known) || stuck_topology_.is_stuck()) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPUs as the driver's library tells of them. Every call is made on a thread
-// that can be left behind: a GPU whose call does not come back is reported as
-// hung and left out until it does, and the others go on being read.
+// Reads GPUs with the driver's library. Every call runs on a thread that can be left behind: a GPU
+// whose call does not return is reported as hung and skipped until it does; the others are still
+// read.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ namespace tranche::node::nvml {
 
 class NvmlSource final : public GpuSource {
  public:
-  NvmlSource(DriverOptions options, KernelFiles host, Log& log);
+  NvmlSource(DriverOptions options, KernelFiles kernel, Log& log);
 
   Status open() override;
   void close() override;
@@ -36,9 +36,9 @@ class NvmlSource final : public GpuSource {
   void stop_waiting() override { stop_waiting_.request_stop(); }
 
  private:
-  // The GPU at an index of this session. Another session can have others there.
+  // The GPU at an index of this session; another session may have another GPU there.
   struct Place {
-    std::optional<GpuUuid> gpu;  // empty: it has not said who it is
+    std::optional<GpuUuid> gpu;  // empty: unknown
     abi::Device handle = nullptr;
     bool is_registered = false;
     StuckCall stuck;
@@ -60,24 +60,24 @@ class NvmlSource final : public GpuSource {
   void mark_changed(const std::optional<GpuUuid>& gpu);
   void read_versions();
   void ask_for_limits(DriverReading& reading);
-  void tell_of_unread(const GpuUuid& gpu, bool is_unread);
+  void log_unread(const GpuUuid& gpu, bool is_unread);
   void read_topology_if_changed(const std::vector<GpuReading>& readings);
   DriverEvent translate(const abi::EventData& data) const;
 
   const DriverOptions options_;
-  const KernelFiles host_;
+  const KernelFiles kernel_;
   Log& log_;
   PatientCaller caller_;
   std::stop_source stop_waiting_;
 
   std::shared_ptr<const Session> session_;
   std::uint64_t session_number_ = 0;
-  // Null where there are none; then the reason, unless the library is too old.
+  // Null: no events; then the reason, unless the library is too old.
   std::shared_ptr<const EventSet> events_;
   std::string why_no_events_;
   std::map<unsigned, Place> places_;  // by index
   KnownGpus known_;
-  // Calls about the driver as a whole that have not come back.
+  // Calls that concern no single GPU and have not returned.
   StuckCall stuck_;
   StuckCall stuck_wait_;
   StuckCall stuck_topology_;
@@ -85,7 +85,7 @@ class NvmlSource final : public GpuSource {
   MemoryLimitsInquiry limits_;
   Topology topology_;
   bool topology_is_read_ = false;
-  OnChange said_;
+  OnChange logged_;
 };
 
 }  // namespace tranche::node::nvml

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The real loader and the simulated library: what NvmlSource makes of a world,
-// and of what happens to it.
+// NvmlSource with the real loader and the simulated library.
 #include "node/driver/nvml/nvml_source.h"
 
 #include <gmock/gmock.h>
@@ -270,8 +269,7 @@ TEST_F(NvmlSourceOnAWorld, SeesThatADriverLimitsMemory) {
 }
 
 TEST_F(NvmlSourceOnAWorld, SeesThatADriverBeforeR615DoesNotLimitMemory) {
-  // The simulated library has the function, and says as such a driver would
-  // that it is not supported.
+  // The simulated library has the function and answers "not supported", as such a driver would.
   open("hgx-h200");
   EXPECT_FALSE(read().limits_memory);
 }

@@ -15,8 +15,8 @@ constexpr int kGpuSensor = 0;
 constexpr int kUncorrected = 1;
 constexpr int kSinceReset = 0;
 
-// Every one is read from the card, by the driver or by the card's own firmware, and
-// takes a fraction of a millisecond. The first are those that most cards have.
+// The driver or the card's firmware reads each of these from the card, in a fraction of a
+// millisecond. Those that most cards have come first.
 constexpr std::array<Value, 4> kValues = {{
     {"nvmlDeviceGetTemperature",
      [](const Functions& api, abi::Device handle) {
@@ -45,7 +45,7 @@ constexpr std::array<Value, 4> kValues = {{
      }},
 }};
 
-bool has_it_not(abi::Return code) {
+bool is_unsupported(abi::Return code) {
   return code == abi::kNotSupported || code == abi::kFunctionNotFound ||
          code == abi::kNoPermission || code == abi::kInvalidArgument;
 }
@@ -57,8 +57,8 @@ CardReading read_card(const Session& session, abi::Device handle, Witness& witne
   for (const Value& value : kValues) {
     const abi::Return code = witness.hear(value.function, value.read(session.api(), handle));
     if (code == abi::kSuccess) return {.answered = true};
-    if (has_it_not(code)) continue;
-    // Perhaps only this value: the next one tells.
+    if (is_unsupported(code)) continue;
+    // Perhaps only this value fails: try the next.
     if (!reading.failure) reading.failure = failure_of(session.library(), value.function, code);
   }
   return reading;

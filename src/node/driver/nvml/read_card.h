@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the card itself answers. The driver says from memory who a GPU is, and goes
-// on saying so when the card is gone.
+// Checks whether the card itself answers. The driver knows a GPU's identity from memory, even when
+// the card is gone.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,12 @@
 namespace tranche::node::nvml {
 
 struct CardReading {
-  // A value came from the card. False without a failure: none of those that we know is
-  // supported, so it cannot be told.
+  // A value came from the card. False without a failure: the card supports none of the values.
   bool answered = false;
   std::optional<GpuFailure> failure;
 };
 
-// Asks for one value after the other until the card answers. Plain calls; they may
-// hang.
+// Reads one value after the other until the card answers. Plain calls; they may hang.
 CardReading read_card(const Session& session, abi::Device handle, Witness& witness);
 
 }  // namespace tranche::node::nvml

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/driver/nvml/read_gpu.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <string>
 #include <utility>
@@ -18,10 +20,10 @@ constexpr std::uint64_t kTooMuchMemory = 1ULL << 50;
 
 class Reader {
  public:
-  Reader(const Session& session, const KernelFiles& host, const GpuQuestion& question)
+  Reader(const Session& session, const KernelFiles& kernel, const GpuQuestion& question)
       : session_(session),
         api_(session.api()),
-        host_(host),
+        kernel_(kernel),
         question_(question),
         witness_(session.library()) {
     answer_.reading.index = question.index;
@@ -33,7 +35,7 @@ class Reader {
     if (find_handle() && read_uuid(gpu)) {
       find_known(gpu.uuid);
       if (read_facts(gpu)) {
-        // First, so that no change of its slices goes unseen.
+        // First, so that no change of its MIG devices goes unnoticed.
         register_events();
         if (read_slices(gpu)) read_health();
       }
@@ -44,7 +46,7 @@ class Reader {
   }
 
  private:
-  // Notes the first failure; says whether there was none.
+  // Notes the first failure. True: the call succeeded.
   bool went_well(const char* function, abi::Return code) {
     if (witness_.hear(function, code) == abi::kSuccess) return true;
     answer_.reading.failure = failure_of(session_.library(), function, code);
@@ -53,13 +55,13 @@ class Reader {
 
   void read_health() {
     ReadRequest request = question_.request;
-    // Which links are up is to be known before one goes down.
+    // Record the links that are up before one goes down.
     request.links = request.links || !is_current();
     answer_.reading.vitals = read_vitals(session_, answer_.handle, request, witness_);
     const CardReading card = read_card(session_, answer_.handle, witness_);
     answer_.reading.failure = card.failure;
     answer_.is_unread = !card.answered && !card.failure;
-    // Some GPUs that must be reset say so to those who need their memory only.
+    // Some GPUs report the need for a reset only here.
     abi::Memory memory{};
     if (api_.memory_info == nullptr || !is_current()) return;
     witness_.hear("nvmlDeviceGetMemoryInfo", api_.memory_info(answer_.handle, &memory));
@@ -80,7 +82,7 @@ class Reader {
     return true;
   }
 
-  // Where it stops answering half-way, what it was is still known.
+  // If it stops answering half-way, the last reading stays.
   void find_known(const GpuUuid& uuid) {
     const auto found = question_.known->find(uuid);
     if (found == question_.known->end()) return;
@@ -102,8 +104,7 @@ class Reader {
     return true;
   }
 
-  // A value that this driver or this GPU does not have is left out. Any other
-  // failure is the GPU's.
+  // An unsupported value is left out. Any other failure counts for the GPU.
   bool optional_value(const char* function, abi::Return code, bool& has_it) {
     has_it = code == abi::kSuccess;
     if (code == abi::kNotSupported || code == abi::kFunctionNotFound) return true;
@@ -127,7 +128,7 @@ class Reader {
       }
       if (has_it) gpu.pci = PciAddress{pci.domain, pci.bus, pci.device, 0};
     }
-    if (gpu.pci) gpu.numa_node = host_.numa_node(*gpu.pci);
+    if (gpu.pci) gpu.numa_node = kernel_.numa_node(*gpu.pci);
     return true;
   }
 
@@ -161,8 +162,8 @@ class Reader {
     }
   }
 
-  // A failure is the GPU's only where MIG devices are named by the size:
-  // NVIDIA's plugin tolerates it too, because parts with shared memory fail here.
+  // A failure counts only if MIG devices are named by the size. NVIDIA's plugin tolerates it too,
+  // because parts with shared memory fail here.
   void read_memory(Gpu& gpu) {
     if (api_.memory_info == nullptr) return;
     abi::Memory memory{};
@@ -174,8 +175,7 @@ class Reader {
     }
     no_memory_size_ = failure_of(session_.library(), "nvmlDeviceGetMemoryInfo", code);
     if (code == abi::kSuccess) {
-      no_memory_size_->what =
-          "nvmlDeviceGetMemoryInfo answers " + std::to_string(memory.total) + " bytes";
+      no_memory_size_->what = fmt::format("nvmlDeviceGetMemoryInfo answers {} bytes", memory.total);
     }
     if (code == abi::kNotSupported || code == abi::kFunctionNotFound) return;
     is_complete_ = false;
@@ -184,18 +184,18 @@ class Reader {
 
   bool read_slices(Gpu& gpu) {
     if (gpu.memory_bytes == 0 && !no_memory_size_) {
-      no_memory_size_ = GpuFailure{.what = "the driver did not say"};
+      no_memory_size_ = GpuFailure{.what = "the driver did not report it"};
     }
     MigQuestion question{.handle = answer_.handle,
                          .memory_bytes = gpu.memory_bytes,
                          .no_memory_size = no_memory_size_,
                          .minor = gpu.minor};
     if (is_current()) question.known = known_->slices;
-    MigReading mig = read_mig(session_, host_, question);
+    MigReading mig = read_mig(session_, kernel_, question);
     answer_.reading.failure = mig.failure;
-    if (!mig.enabled) return false;  // what was known of it stays
+    if (!mig.enabled) return false;  // the last reading stays
     gpu.mig_enabled = *mig.enabled;
-    // A GPU that is cut but does not say how keeps the slices that are known.
+    // If its MIG devices cannot be read, the known ones stay.
     if (!mig.failure) answer_.slices = std::move(mig.slices);
     for (const Slice& slice : answer_.slices) gpu.mig.push_back(slice.device);
     answer_.reading.gpu = std::move(gpu);
@@ -219,7 +219,7 @@ class Reader {
           "nvmlDeviceRegisterEvents",
           api_.register_events(answer_.handle, supported & kWanted, question_.events->handle()));
     }
-    // Too old a GPU has no events; that is known and said nowhere.
+    // Old GPUs have no events; that is documented and not logged.
     answer_.is_registered = code == abi::kSuccess || code == abi::kNotSupported;
     if (!answer_.is_registered) {
       answer_.reading.unwatched = session_.library().describe("nvmlDeviceRegisterEvents", code);
@@ -228,10 +228,10 @@ class Reader {
 
   const Session& session_;
   const Functions& api_;
-  const KernelFiles& host_;
+  const KernelFiles& kernel_;
   const GpuQuestion& question_;
-  const KnownGpu* known_ = nullptr;           // this GPU, as it was last read
-  std::optional<GpuFailure> no_memory_size_;  // why its size is not known
+  const KnownGpu* known_ = nullptr;           // the last reading of this GPU
+  std::optional<GpuFailure> no_memory_size_;  // why its size is unknown
   bool is_complete_ = true;
   Witness witness_;
   GpuAnswer answer_;
@@ -239,8 +239,8 @@ class Reader {
 
 }  // namespace
 
-GpuAnswer read_gpu(const Session& session, const KernelFiles& host, const GpuQuestion& question) {
-  return Reader(session, host, question).read();
+GpuAnswer read_gpu(const Session& session, const KernelFiles& kernel, const GpuQuestion& question) {
+  return Reader(session, kernel, question).read();
 }
 
 }  // namespace tranche::node::nvml

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the driver says of one GPU, as values. Plain calls in a row; they may
-// hang, so they are made where that does no harm.
+// Reads one GPU from the driver. Plain calls; they may hang, so the caller runs them on its worker.
 #pragma once
 
 #include <map>
@@ -17,41 +16,39 @@
 
 namespace tranche::node::nvml {
 
-// A GPU as it was last read.
+// The last reading of a GPU.
 struct KnownGpu {
   Gpu gpu;
   std::vector<Slice> slices;  // of gpu.mig
-  // All of it was read in this session, and no event has said since that it
-  // changed: then only what can change without an event is read again.
+  // Read completely in this session, and no event has reported a change since: then only values
+  // that can change without an event are read again.
   bool is_current = false;
 };
 using KnownGpus = std::map<GpuUuid, KnownGpu>;
 
-// What to read and what is known already.
+// What to read, and what is known.
 struct GpuQuestion {
   unsigned index = 0;
   std::shared_ptr<const KnownGpus> known;
-  bool read_whole = false;  // also where it is current
-  // Where its events are to come from; null where there are none to be had, and
-  // why, unless it is the library's age.
+  bool read_whole = false;  // even if current
+  // The set for its events. Null: none; then the reason, unless the library is too old.
   std::shared_ptr<const EventSet> events;
   std::string why_no_events;
-  bool is_registered = false;  // they do already
+  bool is_registered = false;  // in `events`
   ReadRequest request;
 };
 
 struct GpuAnswer {
   GpuReading reading;
   std::vector<Slice> slices;  // of reading.gpu
-  // Nothing is left to be asked again at the next look.
+  // Nothing has to be read again.
   bool is_complete = false;
-  abi::Device handle = nullptr;  // null where even that could not be had
+  abi::Device handle = nullptr;  // null: not found
   bool is_registered = false;
-  // No value is to be had from the card, as far as we know any: whether it is still
-  // there, only the driver can say.
+  // The card supports none of the values of read_card.h, so only the driver can notice its loss.
   bool is_unread = false;
 };
 
-GpuAnswer read_gpu(const Session& session, const KernelFiles& host, const GpuQuestion& question);
+GpuAnswer read_gpu(const Session& session, const KernelFiles& kernel, const GpuQuestion& question);
 
 }  // namespace tranche::node::nvml

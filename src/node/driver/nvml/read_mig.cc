@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/driver/nvml/read_mig.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -11,16 +13,16 @@
 namespace tranche::node::nvml {
 namespace {
 
-// What a driver answers that does not have the thing, or does not show it to us.
-bool has_it_not(abi::Return code) {
+// The driver does not have the value, or does not show it to us.
+bool is_unsupported(abi::Return code) {
   return code == abi::kNotSupported || code == abi::kFunctionNotFound ||
          code == abi::kNoPermission || code == abi::kInvalidArgument || code == abi::kNotFound;
 }
 
 class MigReader {
  public:
-  MigReader(const Session& session, const KernelFiles& host, const MigQuestion& question)
-      : library_(session.library()), api_(session.api()), host_(host), question_(question) {}
+  MigReader(const Session& session, const KernelFiles& kernel, const MigQuestion& question)
+      : library_(session.library()), api_(session.api()), kernel_(kernel), question_(question) {}
 
   MigReading read() && {
     reading_.enabled = false;
@@ -47,7 +49,7 @@ class MigReader {
     if (!question_.no_memory_size) return true;
     reading_.failure = question_.no_memory_size;
     reading_.failure->what =
-        "its memory size is not known, and MIG devices are named by it: " + reading_.failure->what;
+        "its memory size is unknown, and MIG devices are named by it: " + reading_.failure->what;
     return false;
   }
 
@@ -80,8 +82,8 @@ class MigReader {
     reading_.slices.push_back(std::move(slice));
   }
 
-  // A uuid alone is not enough: it is made from the ids, and another profile can
-  // have the same ones.
+  // The uuid alone is not enough: it is made from the ids, and another profile can have the same
+  // ids.
   bool copy_known(Slice& slice) const {
     const auto known = std::ranges::find_if(question_.known, [&](const Slice& other) {
       return other.device.uuid == slice.device.uuid &&
@@ -105,25 +107,22 @@ class MigReader {
                    .memory_gb = mig_memory_gb(attributes.memory_mib, question_.memory_bytes)};
     if (mig.profile.memory_gb == 0 || mig.memory_bytes > question_.memory_bytes) {
       reading_.failure = GpuFailure{
-          .what =
-              "the driver's memory sizes do not fit together, and MIG devices are named by "
-              "them: " +
-              mig.uuid.text + " has " + std::to_string(attributes.memory_mib) +
-              " MiB, and its GPU " + std::to_string(question_.memory_bytes >> 20) + " MiB"};
+          .what = fmt::format("the driver's memory sizes do not fit together, and MIG devices are "
+                              "named by them: {} has {} MiB, and its GPU {} MiB",
+                              mig.uuid.text, attributes.memory_mib, question_.memory_bytes >> 20)};
       return false;
     }
     if (!read_attribute(mig.gpu_instance, mig.profile.attribute)) return false;
     if (!question_.minor) return true;
-    if (!minors_) minors_ = host_.mig_minors();
+    if (!minors_) minors_ = kernel_.mig_minors();
     mig.gpu_instance_cap = minors_->gpu_instance(*question_.minor, mig.gpu_instance);
     mig.compute_instance_cap =
         minors_->compute_instance(*question_.minor, mig.gpu_instance, mig.compute_instance);
     return true;
   }
 
-  // The driver tells an instance's profile by an id, and the ids only by
-  // asking for each kind of profile in turn. False: a call failed, so the name is
-  // not known.
+  // The driver gives the id of an instance's profile; the ids are found by querying each kind of
+  // profile. False: a call failed, so the name is unknown.
   bool read_attribute(unsigned gpu_instance, std::string& attribute) {
     if (api_.gpu_instance_by_id == nullptr || api_.gpu_instance_info == nullptr ||
         api_.gpu_instance_profile == nullptr) {
@@ -133,11 +132,11 @@ class MigReader {
     abi::GpuInstanceInfo info{};
     const abi::Return found = api_.gpu_instance_by_id(question_.handle, gpu_instance, &instance);
     if (found != abi::kSuccess) {
-      return has_it_not(found) || went_well("nvmlDeviceGetGpuInstanceById", found);
+      return is_unsupported(found) || went_well("nvmlDeviceGetGpuInstanceById", found);
     }
     const abi::Return answered = api_.gpu_instance_info(instance, &info);
     if (answered != abi::kSuccess) {
-      return has_it_not(answered) || went_well("nvmlGpuInstanceGetInfo", answered);
+      return is_unsupported(answered) || went_well("nvmlGpuInstanceGetInfo", answered);
     }
     abi::Return failed = abi::kSuccess;
     for (unsigned profile = 0; profile < abi::kGpuInstanceProfiles; ++profile) {
@@ -147,14 +146,14 @@ class MigReader {
         attribute = mig_attribute(profile);
         return true;
       }
-      if (code != abi::kSuccess && !has_it_not(code)) failed = code;
+      if (code != abi::kSuccess && !is_unsupported(code)) failed = code;
     }
     return went_well("nvmlDeviceGetGpuInstanceProfileInfo", failed);
   }
 
   const Library& library_;
   const Functions& api_;
-  const KernelFiles& host_;
+  const KernelFiles& kernel_;
   const MigQuestion& question_;
   std::optional<MigMinors> minors_;
   MigReading reading_;
@@ -178,8 +177,9 @@ const char* mig_attribute(unsigned profile) {
   }
 }
 
-MigReading read_mig(const Session& session, const KernelFiles& host, const MigQuestion& question) {
-  return MigReader(session, host, question).read();
+MigReading read_mig(const Session& session, const KernelFiles& kernel,
+                    const MigQuestion& question) {
+  return MigReader(session, kernel, question).read();
 }
 
 }  // namespace tranche::node::nvml

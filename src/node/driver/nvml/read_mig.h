@@ -11,8 +11,7 @@
 
 namespace tranche::node::nvml {
 
-// A MIG device, and the attributes that it was read with: where they differ
-// later, it is another device, whatever its uuid.
+// A MIG device and its attributes: if they change, it is another device with the same uuid.
 struct Slice {
   MigDevice device;
   abi::DeviceAttributes attributes{};
@@ -20,11 +19,11 @@ struct Slice {
 
 struct MigQuestion {
   abi::Device handle = nullptr;
-  // Slices are named by the GPU's memory size and open by its minor.
+  // MIG devices are named by the GPU's memory size and opened by its minor.
   std::uint64_t memory_bytes = 0;
-  std::optional<GpuFailure> no_memory_size;  // why it is not known, where it is not
+  std::optional<GpuFailure> no_memory_size;  // why it is unknown
   std::optional<unsigned> minor;
-  // Slices that need not be read whole where ids and attributes are the same.
+  // Slices with the same ids and attributes are not read again.
   std::vector<Slice> known;
 };
 
@@ -34,10 +33,10 @@ struct MigReading {
   std::optional<GpuFailure> failure;
 };
 
-MigReading read_mig(const Session& session, const KernelFiles& host, const MigQuestion& question);
+MigReading read_mig(const Session& session, const KernelFiles& kernel, const MigQuestion& question);
 
-// What a GPU instance's profile adds to the name: "+me", "-me", … The argument
-// is the driver's number for profile queries, not the profile's id.
+// The suffix of a profile name: "+me", "-me", … The argument is the driver's number for profile
+// queries, not the profile's id.
 const char* mig_attribute(unsigned profile);
 
 }  // namespace tranche::node::nvml

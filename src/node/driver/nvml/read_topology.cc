@@ -32,7 +32,7 @@ LinksOfGpu read_links(const Functions& api, abi::Device handle) {
   for (unsigned link = 0; link < kMoreThanAnyGpuHas; ++link) {
     int state = 0;
     const abi::Return code = api.nvlink_state(handle, link, &state);
-    // The first link tells a GPU without any; later ones may be unused.
+    // If the first link is unsupported, the GPU has none; later ones may be unused.
     if (code == abi::kInvalidArgument || (code == abi::kNotSupported && link == 0)) break;
     if (code != abi::kSuccess || state != 1) continue;
     int type = abi::kRemoteGpu;
@@ -48,7 +48,7 @@ LinksOfGpu read_links(const Functions& api, abi::Device handle) {
       ++links.to_peers[PciAddress{peer.domain, peer.bus, peer.device, 0}];
     }
   }
-  // An older driver counts switch links without telling which they are.
+  // Older drivers only count the links to switches.
   abi::FieldValue field{};
   field.field_id = abi::kFieldNvSwitchLinkCount;
   field.result = abi::kUnknown;
@@ -88,7 +88,7 @@ Topology read_topology(const Session& session, const std::vector<PlacedGpu>& gpu
           api.common_ancestor(gpus[a].handle, gpus[b].handle, &level) == abi::kSuccess) {
         link.pcie = distance(level);
       }
-      // Where the two sides disagree, one of them has a link that is down.
+      // If the two sides disagree, one has a link that is down.
       link.nvlinks = std::min(nvlinks_between(links[a], links[b], gpus[b].pci),
                               nvlinks_between(links[b], links[a], gpus[a].pci));
       topology.set(a, b, link);

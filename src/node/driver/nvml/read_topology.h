@@ -14,9 +14,8 @@ struct PlacedGpu {
   std::optional<PciAddress> pci;
 };
 
-// How near the GPUs are to each other: what lies between them on the PCI side,
-// and their NVLinks, direct or through switches. What the driver does not tell
-// stays unknown.
+// Reads the PCIe distance and the NVLinks, direct or through switches, between GPUs. What the
+// driver does not report stays unknown.
 Topology read_topology(const Session& session, const std::vector<PlacedGpu>& gpus);
 
 }  // namespace tranche::node::nvml

@@ -39,15 +39,14 @@ std::optional<bool> either(std::optional<bool> a, std::optional<bool> b) {
 
 constexpr const char* kFieldValues = "nvmlDeviceGetFieldValues";
 
-// Whom the questions are about, and who hears the answers.
+// The GPU to read.
 struct Asked {
   const Functions& api;
   abi::Device handle;
   Witness& witness;
 };
 
-// The answers to these questions, in their order; all unknown where the driver
-// does not answer.
+// Field values in the order of `ids`; all unknown if the driver does not answer.
 template <std::size_t count>
 std::array<abi::FieldValue, count> ask(const Asked& asked, const std::array<unsigned, count>& ids) {
   std::array<abi::FieldValue, count> fields{};
@@ -59,12 +58,12 @@ std::array<abi::FieldValue, count> ask(const Asked& asked, const std::array<unsi
   const abi::Return code = asked.witness.hear(
       kFieldValues, asked.api.field_values(asked.handle, static_cast<int>(count), answered.data()));
   if (code != abi::kSuccess) return fields;
-  // The call succeeds where one of them did; each has a result of its own.
+  // The call succeeds if one value does; each has its own result.
   for (const abi::FieldValue& field : answered) asked.witness.hear(kFieldValues, field.result);
   return answered;
 }
 
-// Before the recovery action there were, in one branch, two flags.
+// One driver branch before the recovery action had two flags.
 std::optional<unsigned> old_recovery_action(const Asked& asked) {
   const auto fields = ask<2>(asked, {abi::kFieldResetStatus, abi::kFieldDrainResetStatus});
   const auto must_reset = yes_or_no(fields[0]);
@@ -109,7 +108,7 @@ void read_fabric(const Asked& asked, Vitals& vitals) {
   }
 }
 
-// A link that is not supported, as where nothing is connected, is neither up nor down.
+// An unsupported link, for example one that is not connected, is neither up nor down.
 void read_links(const Asked& asked, Vitals& vitals) {
   if (asked.api.nvlink_state == nullptr) return;
   constexpr unsigned kMoreThanAnyGpuHas = 64;
@@ -118,7 +117,7 @@ void read_links(const Asked& asked, Vitals& vitals) {
     int state = 0;
     const abi::Return code = asked.witness.hear("nvmlDeviceGetNvLinkState",
                                                 asked.api.nvlink_state(asked.handle, link, &state));
-    // The first link tells a GPU without any.
+    // If the first link is unsupported, the GPU has none.
     if (code == abi::kInvalidArgument || (code == abi::kNotSupported && link == 0)) break;
     if (code == abi::kNotSupported) continue;
     const bool is_up = code == abi::kSuccess && state == 1;

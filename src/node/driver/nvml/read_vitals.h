@@ -7,8 +7,8 @@
 
 namespace tranche::node::nvml {
 
-// What tells of a GPU's health. What the driver does not say stays empty: the
-// GPU has answered before, so a value that is missing is no failure of it.
+// Reads the values for a GPU's health. Values that the driver does not report stay empty: the GPU
+// has answered before, so that is no failure.
 Vitals read_vitals(const Session& session, abi::Device handle, const ReadRequest& request,
                    Witness& witness);
 

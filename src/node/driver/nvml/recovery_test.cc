@@ -29,7 +29,7 @@ class Recovery : public testing::Test {
                  KernelFiles(node.root()), log),
           scanner(source, KernelFiles(node.root()), memory_file, log, [this](const Inventory& now) {
             shown.publish(now);
-            looks.publish(*looks.get().value + 1);
+            scans.publish(*scans.get().value + 1);
           }) {
       HealthOptions options;
       options.interval = milliseconds(5);
@@ -39,7 +39,7 @@ class Recovery : public testing::Test {
 
     NvmlSource source;
     Latest<Inventory> shown;
-    Latest<unsigned> looks;  // shown has those alone that changed something
+    Latest<unsigned> scans;  // `shown` has only those that changed something
     Scanner scanner;
     std::jthread thread;
   };
@@ -77,18 +77,18 @@ class Recovery : public testing::Test {
   bool gets_well() {
     return comes_true([](const Health& health) { return health.ok(); });
   }
-  // At each of so many looks of the agent.
-  bool is_ill_after(unsigned looks) {
-    auto latest = agent_->looks.get();
-    const unsigned end = *latest.value + looks;
+  // At each of so many scans of the agent.
+  bool is_ill_after(unsigned scans) {
+    auto latest = agent_->scans.get();
+    const unsigned end = *latest.value + scans;
     while (*latest.value < end) {
       const std::uint64_t seen = latest.version;
-      latest = agent_->looks.wait_newer(seen, std::chrono::seconds(30));
+      latest = agent_->scans.wait_newer(seen, std::chrono::seconds(30));
       if (latest.version == seen || agent_->shown.get().value->gpus.at(0).health.ok()) return false;
     }
     return true;
   }
-  // As `release`, what is done then, and `resume`.
+  // Runs `release`, the action, and `resume`.
   void while_released(const sim::Change& change) {
     agent_->scanner.release({node_->world()->gpus[0].uuid});
     ASSERT_TRUE(comes_true([](const Health& health) {
@@ -100,7 +100,7 @@ class Recovery : public testing::Test {
       return health.reason().find("on request") == std::string::npos;
     }));
   }
-  // The firmware does not answer; nothing but a reset ends that.
+  // The firmware does not answer; only a reset ends that.
   void fail_firmware() {
     apply(sim::raise_xid(0, {.number = 119}));
     ASSERT_TRUE(gets_ill());
@@ -132,7 +132,7 @@ TEST_F(Recovery, IsSeenInTheCountersWherePersistenceModeKeepsThem) {
   EXPECT_TRUE(gets_well());
 }
 
-// The energy counter, which most looks do not read, fell before the fault.
+// The energy counter, which most scans do not read, fell before the fault.
 TEST_F(Recovery, IsNotTakenFromCountersThatFellBeforeTheFault) {
   for (const bool persistence : {false, true}) {
     start(persistence);

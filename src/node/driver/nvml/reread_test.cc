@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NvmlSource reads again, and when: a uuid alone does not say that nothing
-// has changed.
+// What NvmlSource reads again, and when: an unchanged uuid does not mean that nothing has changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +62,7 @@ TEST_F(Reread, SeesThatADeviceGotMediaEnginesBehindTheSameUuid) {
   EXPECT_EQ(reading.gpus[2].gpu->mig[0].uuid, uuid);
 }
 
-// These two profiles differ in nothing that a slice tells of itself.
+// These two profiles differ in no attribute of a slice.
 TEST_F(Reread, ReadsSlicesAgainAfterAMigEvent) {
   start(*sim::parse_world("gpus: [{model: rtx-pro-6000}]", "world"));
   ASSERT_TRUE(source_->open());
@@ -176,7 +175,7 @@ TEST_F(UnknownSize, NamesNoSlice) {
   reopen();
   const DriverReading reading = read();
   ASSERT_THAT(failures(reading), SizeIs(1));
-  EXPECT_THAT(reading.gpus[7].failure->what, HasSubstr("memory size is not known"));
+  EXPECT_THAT(reading.gpus[7].failure->what, HasSubstr("memory size is unknown"));
   EXPECT_THAT(reading.gpus[7].failure->what, HasSubstr("nvmlDeviceGetMemoryInfo: "));
   ASSERT_TRUE(reading.gpus[7].gpu) << "it said who it is";
   EXPECT_TRUE(reading.gpus[7].gpu->mig_enabled);
@@ -244,7 +243,7 @@ TEST_F(UnknownSize, OfAWholeGpuKeepsTheLastOne) {
 
 TEST_F(Reread, NamesNoSliceByHalfAnAnswer) {
   start("dgx-a100-mig-mixed");
-  // Only this call says which slice has the media engines.
+  // Only this call shows which slice has the media engines.
   apply(sim::fail_call({.call = "nvmlGpuInstanceGetInfo", .code = abi::kUnknown}));
   reopen();
   const DriverReading reading = read();

@@ -8,7 +8,7 @@ Result<std::shared_ptr<const Session>> Session::open(std::shared_ptr<const Libra
   if (code != abi::kSuccess) {
     return Error{ErrorCode::kUnavailable, library->describe("nvmlInit", code)};
   }
-  // From here on its end shuts the driver down again.
+  // From here on, the destructor shuts the driver down.
   return std::shared_ptr<const Session>(new Session(std::move(library)));
 }
 
@@ -20,7 +20,7 @@ Result<std::shared_ptr<const EventSet>> EventSet::create(std::shared_ptr<const S
   const bool has_all = api.event_set_create != nullptr && api.event_set_free != nullptr &&
                        api.supported_events != nullptr && api.register_events != nullptr;
   if (!has_wait || !has_all) {
-    return Error{ErrorCode::kNotFound, "the driver's library knows no events"};
+    return Error{ErrorCode::kNotFound, "the driver's library has no events"};
   }
   abi::EventSet handle = nullptr;
   const abi::Return code = api.event_set_create(&handle);

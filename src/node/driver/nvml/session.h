@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One session with the driver, from init to shutdown, and the sets in it that
-// events come from. Each ends when its last user lets go of it; a call that
-// never came back is such a user, and the library stays loaded under it.
+// A driver session, from init to shutdown, and its event sets. Each ends with its last user. A call
+// that never returned is one, and keeps the library loaded.
 #pragma once
 
 #include <memory>
@@ -13,8 +12,8 @@
 
 namespace tranche::node::nvml {
 
-// Opening the driver wakes every GPU that is asleep, one after the other: it may
-// take so many times as long as calls about one GPU.
+// Opening the driver wakes every GPU, one after the other, so its deadline is this many times
+// longer than that of calls for one GPU.
 inline constexpr int kPatienceToOpen = 3;
 
 class Session {
@@ -36,7 +35,7 @@ class Session {
 
 class EventSet {
  public:
-  // kNotFound where the library knows no events.
+  // kNotFound: the library has no events.
   static Result<std::shared_ptr<const EventSet>> create(std::shared_ptr<const Session> session);
 
   EventSet(const EventSet&) = delete;
@@ -45,7 +44,7 @@ class EventSet {
 
   abi::EventSet handle() const { return handle_; }
 
-  // Waits for one event. Instances are kNoInstance where none is named.
+  // Waits for one event. Instances are kNoInstance if the event names none.
   abi::Return wait(abi::EventData& data, unsigned timeout_ms) const;
 
  private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether any call about a GPU, of whatever importance by itself, said that the GPU is
-// lost or must be reset.
+// Notes whether any call for a GPU, however unimportant, reported it as lost or in need of a reset.
 #pragma once
 
 #include <optional>
@@ -14,7 +13,7 @@ class Witness {
  public:
   explicit Witness(const Library& library) : library_(library) {}
 
-  // Notes what a call said, and hands it on.
+  // Notes the result of a call and returns it.
   abi::Return hear(const char* function, abi::Return code) {
     if (!failure_ && (code == abi::kGpuIsLost || code == abi::kResetRequired)) {
       failure_ = failure_of(library_, function, code);
@@ -22,7 +21,7 @@ class Witness {
     return code;
   }
 
-  // The first that was so said; empty: none.
+  // The first such failure.
   const std::optional<GpuFailure>& failure() const { return failure_; }
   const Library& library() const { return library_; }
 

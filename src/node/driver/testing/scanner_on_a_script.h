@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A scanner on a driver of which a test says what it has and what happens to it.
+// A scanner on a scripted driver: the test sets its GPUs and events.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ namespace tranche::node {
 
 inline constexpr std::chrono::milliseconds kLong{30'000};
 
-// A driver of which a test says what it has and what happens to it.
+// A driver whose GPUs and events a test sets.
 class ScriptedSource final : public GpuSource {
  public:
   Status open() override {

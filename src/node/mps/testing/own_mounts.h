@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests that mount: a mount namespace of the calling thread's, and of those that it
-// makes from then on.
+// For tests that mount: a mount namespace for the calling thread and the threads that it starts
+// later.
 #pragma once
 
 #include <linux/capability.h>
@@ -14,19 +14,19 @@
 
 namespace tranche::node {
 
-// False where we may not; then the test is to be skipped.
+// False: not permitted; skip the test.
 inline bool have_own_mounts() {
   return ::unshare(CLONE_NEWNS) == 0 &&
          ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
 }
 
-// What is mounted in the folder is seen by namespaces that are made from this one.
+// Namespaces made from this one see mounts in the folder.
 inline bool share_mounts_of(const std::string& folder) {
   return ::mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
          ::mount("none", folder.c_str(), nullptr, MS_SHARED, nullptr) == 0;
 }
 
-// The calling thread may not mount any more.
+// Takes the right to mount from the calling thread.
 inline bool give_up_mounting() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Short ways to load a configuration in a test.
+// Helpers to load a configuration in a test.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ inline Result<Loaded> load_variables(const std::map<std::string, std::string>& e
   return load_settings(Sources{{}, environment}, std::nullopt);
 }
 
-// As the program of this name, without a file.
+// Loads as the program of this name, without a file.
 inline Result<Loaded> load_as(const std::string& program,
                               const std::vector<std::string>& arguments = {},
                               const std::map<std::string, std::string>& environment = {}) {
@@ -38,12 +38,12 @@ inline Result<Loaded> load_as(const std::string& program,
       std::nullopt);
 }
 
-// The message of what must be an error; "loaded" when it is none.
+// The error message; "loaded" if there is no error.
 inline std::string problem_of(const Result<Loaded>& loaded) {
   return loaded ? "loaded" : loaded.error().message;
 }
 
-// The setting with this flag or variable name; null when there is none.
+// The setting with this flag or variable name; null: none.
 inline const Provenance* find_setting(const Loaded& loaded, const std::string& name) {
   for (const Provenance& setting : loaded.provenance) {
     if (setting.setting == name) return &setting;
@@ -51,7 +51,7 @@ inline const Provenance* find_setting(const Loaded& loaded, const std::string& n
   return nullptr;
 }
 
-// What is in effect when nothing is configured.
+// The settings without any configuration.
 inline Settings default_settings() {
   Settings settings;
   settings.state_dir = "/var/lib/kubelet/device-plugins/tranche";

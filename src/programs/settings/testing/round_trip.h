@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The property that holds for every configuration, however odd: loading it ends
-// without a crash, and what it was loaded as can be printed, in both formats,
-// and loaded again to the same Settings. The tests try it with chosen inputs,
-// the fuzzer with any.
+// A property of every configuration, however odd: loading it does not crash, and its Settings can
+// be printed in both formats and loaded again to the same Settings. The tests try chosen inputs,
+// the fuzzer any.
 #pragma once
 
 #include <optional>
@@ -17,9 +16,9 @@
 
 namespace tranche::programs::testing {
 
-// One input as the corpus has it. Parts are separated by the byte 0x1E, which
-// no file can have: the last is the file, one before it that starts with $ is
-// a variable (`$NAME=value`), any other an argument.
+// One input in the corpus's format. The byte 0x1E, which no file can have, separates the parts: the
+// last is the file, an earlier one that starts with $ is a variable (`$NAME=value`), any other an
+// argument.
 struct RoundTripInput {
   Sources sources;
   ConfigText file;
@@ -40,7 +39,7 @@ inline RoundTripInput split_input(std::string_view input) {
   return result;
 }
 
-// What broke the property; nothing when it holds.
+// What broke the property; empty: it holds.
 inline std::optional<std::string> round_trip_problem(const RoundTripInput& input) {
   const Result<Loaded> loaded = load_settings(input.sources, input.file);
   if (!loaded && loaded.error().message.empty()) return "an error without a message";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each setting is expected to be: names, default, and what its values mean. It is
-// written out here and not taken from the flag table, because people's manifests rely
-// on it.
+// The expected names, default and meaning of each setting. Written out here and not taken from the
+// flag table, because manifests rely on it.
 #pragma once
 
 #include <functional>
@@ -17,11 +16,11 @@ struct SettingRow {
   std::vector<std::string> names;  // the flag and its aliases
   std::vector<std::string> variables;
   std::string key;
-  std::string fallback;                   // what is in effect when nothing is given
+  std::string fallback;                   // the effective value when nothing is given
   std::string sample;                     // another value, as on the command line
   std::string other;                      // a third one, or the default
   std::string in_file;                    // the sample, as in the file
-  std::string wrong;                      // what must be refused
+  std::string wrong;                      // must be refused
   std::function<void(Settings&)> expect;  // what the sample changes
 };
 
@@ -29,7 +28,7 @@ inline void changes_nothing(Settings&) {}
 
 std::vector<SettingRow> nvidia_rows();  // NVIDIA's flags, and those beside them in the file
 std::vector<SettingRow> our_rows();     // sharing, MPS and nested clusters
-std::vector<SettingRow> agent_rows();   // where the agent finds the node
+std::vector<SettingRow> agent_rows();   // paths on the node
 std::vector<SettingRow> old_rows();     // taken from other plugins, some without effect
 
 inline const std::vector<SettingRow>& all_rows() {

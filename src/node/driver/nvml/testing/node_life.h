@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can happen to the GPUs of a simulated node, drawn at random from a seed:
-// cards fall off the bus, come back, are swapped, unplugged and plugged in, cut
-// into MIG devices, and calls of the driver fail.
+// Random events of the GPUs of a simulated node, drawn from a seed: cards fall off the bus, come
+// back, are swapped, unplugged and plugged in, get MIG devices, and driver calls fail.
 #pragma once
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,7 @@ namespace tranche::node::nvml {
 
 namespace sim = testbed::sim;
 
-// XIDs of this number are raised by the life alone.
+// Only the random life raises XIDs of this number.
 inline constexpr unsigned kLifeXid = 119;
 
 class NodeLife {
@@ -43,10 +44,10 @@ class NodeLife {
     return world;
   }
 
-  // One thing, or a few before anybody looks. False: it cannot happen now.
+  // One event, or a few before the next scan. False: it cannot happen now.
   bool happen(sim::World& world) {
     xid_on_.reset();
-    // What happened long ago makes the world's file large and reading it slow.
+    // Old events make the world's file large and slow to read.
     world.events.clear();
     world.kernel_log.clear();
     using Happening = bool (NodeLife::*)(sim::World&);
@@ -64,7 +65,7 @@ class NodeLife {
       if (below(3) == 0) happened = apply(world, "clear", sim::clear_faults()) || happened;
       happened = (this->*kAll.at(below(kAll.size())))(world) || happened;
     }
-    // Last, so that it is of the card that is there.
+    // Last, so that it concerns the present card.
     if (below(3) == 0) happened = raise_xid(world) || happened;
     return happened;
   }
@@ -84,9 +85,7 @@ class NodeLife {
                                                            "h100-sxm", "t4"};
     return kModels.at(below(kModels.size()));
   }
-  GpuUuid new_uuid() {
-    return GpuUuid("GPU-" + sim::uuid_from("life " + std::to_string(random_())));
-  }
+  GpuUuid new_uuid() { return GpuUuid("GPU-" + sim::uuid_from(fmt::format("life {}", random_()))); }
   sim::Gpu new_card() {
     const std::string key = any_model();
     sim::Gpu gpu = sim::default_gpu(key, *sim::find_model(key), 0);
@@ -103,14 +102,13 @@ class NodeLife {
     history_ += what + "\n";
     return true;
   }
-  // A GPU of the node, and its name for the history. One with MIG devices where
-  // that is wanted and there is one.
+  // A GPU of the node and its name for the history; if wanted and possible one with MIG devices.
   std::pair<sim::Gpu, std::string> any(const sim::World& world, bool is_cut = false) {
     std::vector<sim::Gpu> cut = world.gpus;
     std::erase_if(cut, [](const sim::Gpu& gpu) { return gpu.mig.instances.empty(); });
     const std::vector<sim::Gpu>& from = is_cut && !cut.empty() ? cut : world.gpus;
     const sim::Gpu& gpu = from.at(below(from.size()));
-    return {gpu, gpu.uuid.text.substr(0, 12) + " at " + to_string(gpu.pci)};
+    return {gpu, fmt::format("{} at {}", gpu.uuid.text.substr(0, 12), to_string(gpu.pci))};
   }
 
   bool leave_the_bus(sim::World& world) {
@@ -155,7 +153,7 @@ class NodeLife {
     drawer_.push_back(std::move(gpu));
     return true;
   }
-  // A new card, or one that was in another slot before; the minor is a free one.
+  // A new card, or one from another slot; the minor is a free one.
   bool plug(sim::World& world) {
     const std::vector<sim::Gpu> there = world.gpus;
     sim::Gpu gpu = new_card();
@@ -164,7 +162,8 @@ class NodeLife {
     if (std::ranges::count(there, gpu.pci, &sim::Gpu::pci) > 0) return swap(world);
     gpu.minor = 0;
     while (std::ranges::count(there, gpu.minor, &sim::Gpu::minor) > 0) ++gpu.minor;
-    const std::string name = gpu.uuid.text.substr(0, 12) + " at " + to_string(gpu.pci);
+    const std::string name =
+        fmt::format("{} at {}", gpu.uuid.text.substr(0, 12), to_string(gpu.pci));
     if (!apply(world, "plug " + name, sim::plug(gpu))) return false;
     std::erase_if(drawer_, [&](const sim::Gpu& other) { return other.uuid == gpu.uuid; });
     return true;
@@ -181,16 +180,16 @@ class NodeLife {
       layout.push_back({.profile = profiles.at(below(profiles.size())).name});
       text += " " + layout.back().profile;
     }
-    return apply(world, "cut " + name + text, sim::set_mig(gpu.uuid, layout));
+    return apply(world, fmt::format("cut {}{}", name, text), sim::set_mig(gpu.uuid, layout));
   }
-  // Gives one instance another profile, and keeps every id.
+  // Gives one instance another profile, with the same ids.
   bool recut(sim::World& world) {
     const auto [gpu, name] = any(world, true);
     if (gpu.mig.instances.empty()) return false;
     const unsigned chosen = below(gpu.mig.instances.size());
     std::vector<sim::WantedInstance> layout = layout_of(gpu);
     layout[chosen].profile = other_profile(gpu, gpu.mig.instances[chosen]);
-    return apply(world, "recut " + name + " " + layout[chosen].profile,
+    return apply(world, fmt::format("recut {} {}", name, layout[chosen].profile),
                  sim::set_mig(gpu.uuid, layout));
   }
   static std::vector<sim::WantedInstance> layout_of(const sim::Gpu& gpu) {
@@ -219,7 +218,7 @@ class NodeLife {
     const auto [gpu, name] = any(world);
     const std::uint64_t full = sim::find_model(gpu.model_key)->memory_mib;
     const std::uint64_t mib = gpu.model.memory_mib == full ? full * 3 / 4 : full;
-    return apply(world, "memory " + name + " " + std::to_string(mib),
+    return apply(world, fmt::format("memory {} {}", name, mib),
                  sim::set_memory_size(gpu.uuid, mib));
   }
 
@@ -235,14 +234,14 @@ class NodeLife {
     const std::string call =
         below(2) == 0 ? "nvmlDeviceGetMemoryInfo" : kCalls.at(below(kCalls.size()));
     const bool once = below(3) > 0;
-    return apply(world, call + " fails " + (once ? "once " : "for good ") + name,
+    return apply(world, fmt::format("{} fails {} {}", call, once ? "once" : "for good", name),
                  sim::fail_call({.call = call,
                                  .code = abi::kUnknown,
                                  .times = once ? std::optional(1U) : std::nullopt,
                                  .gpu = sim::GpuRef(gpu.uuid)}));
   }
-  // The new load can give other minors. Somebody cuts the GPUs again as they
-  // were, as NVIDIA's MIG manager does.
+  // The reloaded driver may assign other minors. The GPUs get the same MIG devices again, as from
+  // NVIDIA's MIG manager.
   bool reload_driver(sim::World& world) {
     std::vector<sim::Change> all = {sim::unload_driver()};
     const std::vector<sim::Gpu> gpus = world.gpus;

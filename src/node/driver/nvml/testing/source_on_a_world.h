@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A test's NvmlSource on a simulated node: the real loader and the simulated
-// library.
+// A test's NvmlSource on a simulated node, with the real loader and the simulated library.
 #pragma once
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -48,7 +48,6 @@ class NvmlSourceOnAWorld : public testing::Test {
     EXPECT_TRUE(reading) << (reading ? "" : reading.error().message);
     return reading ? *reading : DriverReading{};
   }
-  // Waits until an event comes.
   std::optional<DriverEvent> event() {
     const Result<std::vector<DriverEvent>> events = source_->wait(std::chrono::seconds(30));
     if (!events || events->empty()) return std::nullopt;
@@ -66,7 +65,7 @@ class NvmlSourceOnAWorld : public testing::Test {
 inline std::vector<std::string> failures(const DriverReading& reading) {
   std::vector<std::string> texts;
   for (const GpuReading& gpu : reading.gpus) {
-    if (gpu.failure) texts.push_back(std::to_string(gpu.index) + " " + gpu.failure->what);
+    if (gpu.failure) texts.push_back(fmt::format("{} {}", gpu.index, gpu.failure->what));
   }
   return texts;
 }

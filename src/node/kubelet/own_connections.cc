@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/kubelet/socket_peers.h"
+#include "node/kubelet/own_connections.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,10 +14,9 @@
 namespace tranche::node {
 namespace {
 
-// A connection's end is seen by gRPC alone, which then closes the descriptor:
-// there is nothing to wait on.
-constexpr std::chrono::milliseconds kFirstGlance{1};
-constexpr std::chrono::milliseconds kLaterGlance{10};
+// Polls, because only gRPC sees the end of a connection and then closes the descriptor.
+constexpr std::chrono::milliseconds kFirstPoll{1};
+constexpr std::chrono::milliseconds kLaterPoll{10};
 
 bool is_connection_on(int fd, std::string_view path) {
   int is_listening = 0;
@@ -44,11 +43,11 @@ bool has_peer(const std::string& path) {
 
 bool wait_for_no_peer(const std::string& path, std::chrono::milliseconds patience) {
   const auto end = std::chrono::steady_clock::now() + patience;
-  auto glance = kFirstGlance;
+  auto pause = kFirstPoll;
   while (has_peer(path)) {
     if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::sleep_for(glance);
-    glance = std::min(glance * 2, kLaterGlance);
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, kLaterPoll);
   }
   return true;
 }

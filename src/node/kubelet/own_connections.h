@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is connected to a socket of ours. gRPC does not say.
+// Finds open connections on a socket that this process serves; gRPC does not report them.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,10 @@
 
 namespace tranche::node {
 
-// Whether this process has an accepted connection on the unix socket that it
-// serves at `path`.
+// Whether this process has an accepted connection on the unix socket at `path`.
 bool has_peer(const std::string& path);
 
-// Waits until it has none. False: there still is one when patience is over.
+// Waits until it has none. False: one is left after `patience`.
 bool wait_for_no_peer(const std::string& path, std::chrono::milliseconds patience);
 
 }  // namespace tranche::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "node/kubelet/socket_peers.h"
+#include "node/kubelet/own_connections.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -16,19 +16,19 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class SocketPeers : public testing::Test {
+class OwnConnections : public testing::Test {
  protected:
   TempDir dir_;
   std::string path_ = dir_.path("our.sock");
   UniqueFd server_ = listening_on(path_);
 };
 
-TEST_F(SocketPeers, AreNoneWhileNobodyHasConnected) {
+TEST_F(OwnConnections, AreNoneWhileNobodyHasConnected) {
   EXPECT_FALSE(has_peer(path_));
   EXPECT_TRUE(wait_for_no_peer(path_, milliseconds(0)));
 }
 
-TEST_F(SocketPeers, AreThereUntilOurSideIsClosed) {
+TEST_F(OwnConnections, AreThereUntilOurSideIsClosed) {
   const UniqueFd client = connected_to(path_);
   UniqueFd accepted(::accept(server_.get(), nullptr, nullptr));
   EXPECT_TRUE(has_peer(path_));
@@ -37,7 +37,7 @@ TEST_F(SocketPeers, AreThereUntilOurSideIsClosed) {
   EXPECT_TRUE(wait_for_no_peer(path_, seconds(60)));
 }
 
-TEST_F(SocketPeers, OfAnotherSocketDoNotCount) {
+TEST_F(OwnConnections, OfAnotherSocketDoNotCount) {
   const std::string other = dir_.path("our.sock.not");
   const UniqueFd server = listening_on(other);
   const UniqueFd client = connected_to(other);
