@@ -14,6 +14,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/health/node_state.h"
@@ -41,6 +42,12 @@ class Scanner {
   // Recalls faults and looks for the first time; an error is why the driver
   // cannot be read.
   Status begin(const HealthOptions& options);
+
+  // Why something else of the agent has the driver open, asked on the scanning thread while the
+  // driver is released: then it is not closed yet. Empty: nothing has. Set before run().
+  void set_other_users(std::function<std::string()> still_open) {
+    other_users_ = std::move(still_open);
+  }
 
   // Looks again and again until asked to stop.
   void run(const std::stop_token& stop);
@@ -107,6 +114,7 @@ class Scanner {
   const KernelFiles host_;
   Log& log_;
   const OnInventory on_inventory_;
+  std::function<std::string()> other_users_;
 
   // The scanning thread's own.
   NodeState state_;

@@ -149,7 +149,7 @@ Status MpsDaemon::bring_up() {
   // What is in it was said to an agent before us.
   read_output(false);
   if (std::string stuck = trial_.stuck(); !stuck.empty()) return mps_trouble(std::move(stuck));
-  if (Status set = apply_compute_mode(plan_, surroundings_.compute_mode.set); !set) return set;
+  if (Status set = apply_compute_mode(plan_, surroundings_.compute_mode); !set) return set;
   if (Status up = start_or_adopt(); !up) return up;
   Status ready = make_ready();
   for (bool asked_again = false; !ready && !process_.has_ended() && goal() == Goal::kRun;) {
@@ -294,7 +294,8 @@ void MpsDaemon::clean_up() {
   set_state(MpsState::kStopped, problem);
 }
 
-// Tried for about a minute: nobody else can compute on the GPU until it is done.
+// Tried for about a minute, and as long as the driver is released: nobody else can compute on
+// the GPU until it is done.
 Status MpsDaemon::put_compute_mode_back() {
   const auto is_let_go = [this] {
     const std::lock_guard lock(mutex_);
@@ -303,7 +304,9 @@ Status MpsDaemon::put_compute_mode_back() {
   milliseconds pause{0};
   for (int tries = 1;; ++tries) {
     Status done = restore_compute_mode(plan_, surroundings_.compute_mode.set);
-    if (done || is_let_go() || tries == kRestoreTries) return done;
+    const auto& is_released = surroundings_.compute_mode.is_released;
+    const bool is_waited_for = tries < kRestoreTries || (is_released && is_released());
+    if (done || is_let_go() || !is_waited_for) return done;
     if (tries == 1) {
       surroundings_.log->warning("the compute mode is not put back yet",
                                  {{"daemon", plan_.name}, {"problem", done.error().message}});

@@ -22,11 +22,14 @@ using IsExclusive = std::function<Result<bool>(const std::string& uuid)>;
 struct ComputeModeDriver {
   SetComputeMode set;
   IsExclusive is_exclusive;
+  // Whether the driver is closed by `release`: both calls fail until `resume`. Empty: never.
+  std::function<bool()> is_released = {};
 };
 
 // Brings the devices to what the plan says. Touches none that is not exclusive
-// and was not made so by us.
-Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set);
+// and was not made so by us. While the driver is released, what was set before counts as set;
+// renew_compute_mode() checks it afterwards.
+Status apply_compute_mode(const MpsDaemonPlan& plan, const ComputeModeDriver& driver);
 // Sets again what somebody else changed since: those devices, by uuid. A device whose mode
 // cannot be read counts as unchanged. An error: one cannot be set.
 Result<std::vector<std::string>> renew_compute_mode(const MpsDaemonPlan& plan,

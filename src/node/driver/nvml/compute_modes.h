@@ -33,6 +33,9 @@ class ComputeModes {
   // What runs on the GPU already is not stopped.
   Status set(const GpuUuid& gpu, ComputeMode mode);
 
+  // The last call that was left behind; while it is stuck the driver stays open.
+  const StuckCall& stuck() const { return stuck_; }
+
  private:
   using Work = std::function<Result<int>(const Session&, abi::Device)>;
   // Finds the GPU in a session of its own and works on it; patiently.
