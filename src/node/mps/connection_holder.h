@@ -24,8 +24,9 @@ std::optional<HeldConnection> find_held_connection(const Process& daemon);
 // False: the daemon does not wait for it any more, or the kernel does not allow it.
 bool end_connection(const Process& daemon, const HeldConnection& held);
 
-// Kills the process if it is still the one that was seen, has the connection's
-// other end, and the daemon still waits for that connection. False: it is not so.
+// Kills the process if it is still the one that was seen, has the connection's other end or
+// is of the pod that connected, and the daemon still waits for that connection. False: it is
+// not so.
 bool end_holder(const Process& daemon, const HeldConnection& held, const ProcessFacts& holder);
 
 }  // namespace tranche::node
