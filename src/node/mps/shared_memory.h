@@ -65,8 +65,8 @@ bool has_shared_memory(pid_t process, const std::string& folder);
 
 // Removes what nobody uses: everything that was last changed before `until` and that none
 // of the processes, the daemon's and its servers', has open or mapped. An error: something of
-// that is still there.
-Status empty_shared_memory(const std::string& folder, const std::vector<pid_t>& processes,
-                           std::chrono::system_clock::time_point until);
+// that is still there. False: something was changed since `until`, and is to be looked at again.
+Result<bool> empty_shared_memory(const std::string& folder, const std::vector<pid_t>& processes,
+                                 std::chrono::system_clock::time_point until);
 
 }  // namespace tranche::node

@@ -95,19 +95,22 @@ void MpsSupervisor::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::optional<MpsPlan> plan;
     std::chrono::system_clock::time_point wanted_at;
+    bool needs_plan = false;
     {
       std::unique_lock lock(mutex_);
       const auto has_news = [&] { return rung_; };
-      if (const auto pause = between_looks(wanted_)) {
+      if (const auto pause = has_younger_ ? kClockLag : between_looks(wanted_)) {
         changed_.wait_for(lock, stop, *pause, has_news);
       } else {
         changed_.wait(lock, stop, has_news);
       }
+      needs_plan = has_younger_ && !rung_;
       rung_ = false;
       plan = wanted_;
       wanted_at = wanted_at_;
     }
     if (!plan || stop.stop_requested()) continue;
+    if (needs_plan && told_) told_();
     reconcile(*plan);
     empty_what_is_unheld(*plan, wanted_at);
     publish(*plan);
@@ -179,17 +182,19 @@ void MpsSupervisor::start(const MpsDaemonPlan& plan, MpsDaemon::Goal goal) {
 // So that one pod does not find what another left.
 void MpsSupervisor::empty_what_is_unheld(const MpsPlan& plan,
                                          std::chrono::system_clock::time_point wanted_at) {
+  has_younger_ = false;
   for (const MpsDaemonPlan& daemon : plan.daemons) {
     if (!daemon.shared_memory) continue;
-    if (!daemon.unheld) {
-      emptied_.erase(daemon.name);
-    } else if (emptied_.insert(daemon.name).second) {
-      const Status emptied =
-          empty_shared_memory(daemon.shm(), processes_of(daemon), wanted_at - kClockLag);
-      if (emptied) continue;
-      log_.warning("mps shared memory is not empty for the next pod",
-                   {{"daemon", daemon.name}, {"problem", emptied.error().message}});
-    }
+    if (!daemon.unheld) emptied_.erase(daemon.name);
+    if (!daemon.unheld || emptied_.contains(daemon.name)) continue;
+    const Result<bool> emptied =
+        empty_shared_memory(daemon.shm(), processes_of(daemon), wanted_at - kClockLag);
+    if (emptied && *emptied) emptied_.insert(daemon.name);
+    has_younger_ = has_younger_ || (emptied && !*emptied);
+    const std::string problem = emptied ? "" : emptied.error().message;
+    if (!said_.changed(daemon.name, problem) || problem.empty()) continue;
+    log_.warning("mps shared memory is not empty for the next pod",
+                 {{"daemon", daemon.name}, {"problem", problem}});
   }
 }
 

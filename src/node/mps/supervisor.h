@@ -50,8 +50,8 @@ class MpsSupervisor {
   void stop();
 
   const Latest<MpsReport>& reports() const { return reports_; }
-  // Called on the supervisor's thread after each new report; set before the
-  // first plan.
+  // Called on the supervisor's thread after each new report, and when a newer plan is needed;
+  // set before the first plan.
   void on_report(std::function<void()> told) { told_ = std::move(told); }
 
  private:
@@ -83,7 +83,9 @@ class MpsSupervisor {
   std::string leftovers_looked_for_;
   OutsideWatch outside_{has_paths_of_host()};
   std::set<std::string> emptied_;  // daemons whose shared memory nobody has used since
-  std::set<std::string> bins_;     // folders with the link that makes us a server
+  bool has_younger_ = false;       // in shared memory: too young for the plan to be emptied
+  OnChange said_;
+  std::set<std::string> bins_;  // folders with the link that makes us a server
 
   std::jthread thread_;  // last: it uses all of the above
 };
