@@ -34,7 +34,8 @@ std::string way_problem(const std::string& path, const struct stat& status) {
 
 class Walk {
  public:
-  Walk(const std::string& path, Missing missing) : path_(path), missing_(missing) {
+  Walk(const std::string& path, Missing missing, const std::string& root)
+      : path_(path), missing_(missing), root_(root) {
     add_names(path);
   }
 
@@ -58,8 +59,8 @@ class Walk {
   }
 
   Status go_to_root() {
-    at_ = UniqueFd(::open("/", kFolderFlags));
-    if (!at_ || ::fstat(at_.get(), &status_) != 0) return errno_error("opening /");
+    at_ = UniqueFd(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!at_ || ::fstat(at_.get(), &status_) != 0) return errno_error("opening " + root_);
     here_.clear();
     return Done{};
   }
@@ -107,6 +108,7 @@ class Walk {
 
   const std::string path_;
   const Missing missing_;
+  const std::string root_;
   std::deque<std::string> names_;  // still to go
   std::string here_;
   UniqueFd at_;
@@ -116,8 +118,9 @@ class Walk {
 
 }  // namespace
 
-Result<TrustedFolder> open_trusted_folder(const std::string& path, Missing missing) {
-  return Walk(path, missing).run();
+Result<TrustedFolder> open_trusted_folder(const std::string& path, Missing missing,
+                                          const std::string& root) {
+  return Walk(path, missing, root).run();
 }
 
 bool is_owner_trusted(const struct stat& status) {

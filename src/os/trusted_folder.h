@@ -26,9 +26,11 @@ enum class Missing { kIsAnError, kIsMade };
 // Opens the folder, one name after the other. Each folder on the way must belong to
 // root or to us, and only those two may replace what is in it; a link on the way must
 // belong to one of them, and the last name may be none. kNotFound where it is not
-// there; with kIsMade, what is missing is made (0755).
+// there; with kIsMade, what is missing is made (0755). The path begins at `root`, and so do
+// links: with /proc/1/root it is the host's.
 Result<TrustedFolder> open_trusted_folder(const std::string& path,
-                                          Missing missing = Missing::kIsAnError);
+                                          Missing missing = Missing::kIsAnError,
+                                          const std::string& root = "/");
 
 // Whether root or we own it.
 bool is_owner_trusted(const struct stat& status);

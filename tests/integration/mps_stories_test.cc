@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPS daemons that somebody else runs, or does not, through the real binary.
+// MPS daemons through the real binary: its own, and those that somebody else runs or does not.
+#include <signal.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <array>
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "integration/node_story.h"
+#include "os/child_process.h"
 #include "os/testing/unix_socket.h"
 
 namespace tranche::tests {
@@ -68,6 +75,92 @@ TEST_F(MpsStory, MemoryThatNothingHoldsIsWarnedOf) {
   expect_log("warning.*" + std::string(kMemory) +
              ": nothing holds containers to their share of memory");
   EXPECT_THAT(devices(), HasSubstr("nothing holds containers to their share of memory"));
+}
+
+// A daemon of the agent's on GPU 0, which nobody else may compute on.
+class ExclusiveMpsStory : public MpsStory {
+ protected:
+  void begin_exclusive() {
+    make_node("t4-quad");
+    std::filesystem::permissions(dir_.path(), std::filesystem::perms(0755));
+    for (const char* name : {"nvidia-cuda-mps-control", "nvidia-cuda-mps-server"}) {
+      std::filesystem::copy_file(CONTROL_STANDIN, path("root/usr/bin/") + name,
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+    const auto library =
+        std::filesystem::path(node_->driver_library()).parent_path() / "libcuda.so.1";
+    std::filesystem::remove(library);
+    std::filesystem::copy_file(LIBCUDA_STANDIN, library);
+    write("config.yaml",
+          "version: v1\ntranche: {policies: [{resource: aliyun.com/gpu-mem, share: memory, unit: "
+          "1GiB, devices: [0], enforcement: mps-exclusive}]}\n");
+    start_kubelet();
+    start();
+    expect_log("mps daemon is ready");
+    pipe_ = path("mps/") + node_->world()->gpus.at(0).uuid.text + "/pipe";
+  }
+  void TearDown() override {
+    agent_.reset();
+    const auto left = find_processes("CUDA_MPS_PIPE_DIRECTORY=" + pipe_, "nvidia-cuda-mps-");
+    for (const pid_t pid : left) ::kill(pid, SIGKILL);
+  }
+  void start() {
+    start_agent({"--config-file=" + path("config.yaml"), "--mps-dir=" + path("mps")});
+  }
+
+  std::string ask_daemon(const std::string& question) {
+    const auto done = run_program({.words = {path("root/usr/bin/nvidia-cuda-mps-control")},
+                                   .environment = {"CUDA_MPS_PIPE_DIRECTORY=" + pipe_}},
+                                  question + "\n", kPatience);
+    return done ? done->out : done.error().message;
+  }
+  // Makes the agent look at its daemon, also at the compute mode, and waits for the end of that.
+  void await_look() {
+    const std::size_t mark = log_mark();
+    const std::string server(trim(ask_daemon("get_server_list")));
+    ask_daemon("set_active_thread_percentage " + server + " 10");
+    expect_log_after(mark, "mps limit was changed by somebody else and is set again");
+  }
+  // How often the simulated driver was opened, or looked at, since the last time.
+  static int opens_seen(const UniqueFd& watch) {
+    alignas(inotify_event) std::array<char, 4096> events{};
+    const ssize_t size = ::read(watch.get(), events.data(), events.size());
+    return size < 0 ? 0 : static_cast<int>(size / static_cast<ssize_t>(sizeof(inotify_event)));
+  }
+  UniqueFd watch_driver() {
+    UniqueFd watch(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    EXPECT_GE(::inotify_add_watch(watch.get(), node_->world_file().c_str(), IN_OPEN), 0);
+    return watch;
+  }
+
+  std::string pipe_;
+};
+
+TEST_F(ExclusiveMpsStory, ALookAtTheComputeModeDoesNotOpenADriverThatIsReleased) {
+  begin_exclusive();
+  const auto released = command({"release", "3"});
+  ASSERT_EQ(released.exit_code, 0) << released.error;
+  EXPECT_THAT(released.output, HasSubstr("driver closed"));
+  const UniqueFd watch = watch_driver();
+  await_look();
+  EXPECT_EQ(opens_seen(watch), 0);
+  // Neither does the next agent; what was set before the release is taken for set.
+  const std::string server = ask_daemon("get_server_list");
+  kill_agent();
+  start();
+  expect_log("mps daemon is ready");
+  await_look();
+  EXPECT_EQ(opens_seen(watch), 0);
+  EXPECT_EQ(ask_daemon("get_server_list"), server) << "clients would have ended with it";
+  // Somebody changes the mode meanwhile: seen after the release.
+  happens([](sim::World world) -> Result<sim::World> {
+    world.gpus.at(0).compute_mode = 0;
+    return world;
+  });
+  ASSERT_EQ(command({"resume"}).exit_code, 0);
+  const std::size_t mark = log_mark();
+  await_look();
+  expect_log_after(mark, "compute mode was changed by somebody else and is set again");
 }
 
 }  // namespace

@@ -18,7 +18,9 @@
 #include "os/files.h"
 #include "os/patient_caller.h"
 #include "os/testing/temp_dir.h"
+#include "os/unique_fd.h"
 #include "os/worker.h"
+#include "testbed/mps/standin_talk.h"
 #include "testbed/node/simulated_node.h"
 #include "testbed/process/agent_process.h"
 #include "testbed/world/changes.h"
@@ -179,6 +181,24 @@ TEST_F(MpsControlDaemon, MakesNoCallOfADriverThatHangsWhileAnEarlierOneIsStuck) 
   ASSERT_TRUE(process_->wait_for_line("v99", kPatience));
   EXPECT_LE(driver_threads(), before + 1);
   happens(sim::clear_faults());
+}
+
+TEST_F(MpsControlDaemon, LooksAtTheDriverHoweverOftenClientsComeAndGo) {
+  start(kThreeReplicas);
+  await_file(layout() + "/.ready");
+  happens(sim::unload_driver());
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (process_->output().find("the driver cannot be read") == std::string::npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << process_->output();
+    const UniqueFd client = mps_standin::connect_to(layout() + "/nvidia.com/gpu/pipe/control");
+    mps_standin::say(client.get(), "client");
+    ASSERT_EQ(mps_standin::hear(client.get()), "0");
+    // A command that is not its own makes it look at its daemon, and report the
+    // client.
+    const std::size_t mark = process_->lines().size();
+    ask("set_default_active_thread_percentage 33.3");
+    ASSERT_TRUE(process_->wait_for_line("a command that is not the agent's", kPatience, mark));
+  }
 }
 
 TEST_F(MpsControlDaemon, TakesBackItsWordWhenTheDaemonDies) {

@@ -193,22 +193,38 @@ TEST_F(HeldConnection, OfOneWhoAsksAndDoesNotReadIsOneToo) {
   expect_nothing_ended(client);
 }
 
-TEST_F(HeldConnection, OfAPodsProcessThatConnectsAgainIsEndedWithThatProcessAlone) {
-  node_.end_agent();
-  const pid_t client = node_.let_stranger_in(kGpuA, users().back(), "client");
-  const pid_t holder = node_.let_stranger_in(kGpuA, users().back(), "again");
-  const PodGroup group(holder);
-  if (!group.is_made()) GTEST_SKIP() << "no control groups can be made here";
-  node_.timings.holding = std::chrono::milliseconds(300);
-  node_.start_agent().set_plan(node_.plan({kGpuA}));
-  await_condition([&] { return node_.log_text().find("was killed") != std::string::npos; },
-                  "the holder's end");
-  node_.await_state(kGpuA, MpsState::kReady);
-  EXPECT_THAT(node_.log_text(), HasSubstr(std::string("pod ") + kPod));
-  EXPECT_THAT(node_.status(kGpuA).last_problem, HasSubstr("the agent killed process"));
-  const auto facts = facts_of(holder);
-  EXPECT_TRUE(!facts || facts->is_dead);
-  expect_nothing_ended(client);
+class HeldAgain : public HeldConnection {
+ protected:
+  // One of a pod's that does so is killed, and nobody else is.
+  void expect_end_of_one_who(const std::string& does) {
+    node_.end_agent();
+    const pid_t client = node_.let_stranger_in(kGpuA, users().back(), "client");
+    const pid_t holder = node_.let_stranger_in(kGpuA, users().back(), does);
+    const PodGroup group(holder);
+    if (!group.is_made()) GTEST_SKIP() << "no control groups can be made here";
+    node_.timings.holding = std::chrono::milliseconds(300);
+    node_.start_agent().set_plan(node_.plan({kGpuA}));
+    await_condition([&] { return node_.log_text().find("was killed") != std::string::npos; },
+                    "the holder's end");
+    node_.await_state(kGpuA, MpsState::kReady);
+    const std::string name = "process " + std::to_string(holder) + " (mps-stranger";
+    EXPECT_THAT(node_.log_text(), HasSubstr(name));
+    EXPECT_THAT(node_.log_text(), HasSubstr(std::string("pod ") + kPod));
+    EXPECT_THAT(node_.status(kGpuA).last_problem, HasSubstr("the agent killed " + name));
+    const auto facts = facts_of(holder);
+    EXPECT_TRUE(!facts || facts->is_dead);
+    expect_nothing_ended(client);
+  }
+};
+
+TEST_F(HeldAgain, ByAPodsProcessEndsWithThatProcessAlone) { expect_end_of_one_who("again"); }
+
+TEST_F(HeldAgain, BehindVeryManyDescriptorsEndsWithThatProcessAlone) {
+  expect_end_of_one_who("hidden-again");
+}
+
+TEST_F(HeldAgain, OnItsWayByScmRightsEndsWithTheProcessThatConnected) {
+  expect_end_of_one_who("flight-again");
 }
 
 TEST_F(HeldConnection, OfAPodsProcessIsOnlyNamedWhereTheOperatorWantsThat) {

@@ -137,5 +137,38 @@ TEST(MpsDaemon, WhoseComputeModeCannotBeSetAgainTakesNobodyAndIsNotEnded) {
   EXPECT_EQ(node.status(kGpuA).restarts, 0U);
 }
 
+// However long the release lasts.
+TEST(MpsDaemon, PutsTheComputeModeBackWhenTheDriverIsNoLongerReleased) {
+  struct Driver {
+    std::atomic<bool> exclusive = false;
+    std::atomic<bool> released = false;
+    std::atomic<int> refusals = 0;
+  };
+  auto driver = std::make_shared<Driver>();
+  MpsNode node;
+  node.compute_mode = {.set = [driver](const std::string&, bool wanted) -> Status {
+                         if (driver->released) {
+                           ++driver->refusals;
+                           return Error{ErrorCode::kUnavailable, "the driver is released"};
+                         }
+                         driver->exclusive = wanted;
+                         return Done{};
+                       },
+                       .is_exclusive = [driver](const std::string&) -> Result<bool> {
+                         return driver->exclusive.load();
+                       },
+                       .is_released = [driver] { return driver->released.load(); }};
+  MpsPlan plan = node.plan({kGpuA});
+  plan.daemons[0].exclusive = true;
+  node.start_agent().set_plan(plan);
+  node.await_state(kGpuA, MpsState::kReady);
+  driver->released = true;
+  node.supervisor().set_plan(node.plan({}));
+  await_condition([&] { return driver->refusals > 20; }, "many tries");
+  EXPECT_TRUE(driver->exclusive);
+  driver->released = false;
+  await_condition([&] { return !driver->exclusive; }, "the mode of before");
+}
+
 }  // namespace
 }  // namespace tranche::tests

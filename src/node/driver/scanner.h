@@ -14,6 +14,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/health/node_state.h"
@@ -39,6 +40,13 @@ class Scanner {
 
   // Recalls faults and scans for the first time. The error says why the driver cannot be read.
   Status begin(const HealthOptions& options);
+
+  // Says why another part of the agent has the driver open; empty: none has. Called on the
+  // scanning thread while the driver is released, because it is not closed until then. Set before
+  // run().
+  void set_other_users(std::function<std::string()> still_open) {
+    other_users_ = std::move(still_open);
+  }
 
   // Scans until asked to stop.
   void run(const std::stop_token& stop);
@@ -105,6 +113,7 @@ class Scanner {
   const KernelFiles kernel_;
   Log& log_;
   const OnInventory on_inventory_;
+  std::function<std::string()> other_users_;
 
   // Used by the scanning thread only.
   NodeState state_;

@@ -58,6 +58,7 @@ void Scanner::end_waits() {
 
 void Scanner::note_done() {
   std::string still_open = state_.driver_released ? source_.still_open() : std::string();
+  if (state_.driver_released && still_open.empty() && other_users_) still_open = other_users_();
   if (state_.inventory.still_open != still_open) {
     state_.inventory.still_open = still_open;
     if (still_open.empty()) {

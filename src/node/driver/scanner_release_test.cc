@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -45,6 +46,21 @@ TEST_F(ReleasedScanner, KeepsTheDriverClosedOverARestartUntilResume) {
   EXPECT_EQ(scanner->wait_for(scanner->resume(), kLong), "");
   EXPECT_THAT(unhealthy(*shown_.get().value), IsEmpty());
   EXPECT_FALSE(shown_.get().value->released_at.has_value());
+}
+
+TEST_F(ReleasedScanner, IsNotClosedWhileSomethingElseOfTheAgentHasTheDriverOpen) {
+  source_.has_gpus(3);
+  const auto scanner = a_scanner();
+  std::atomic<bool> is_open = true;
+  scanner->set_other_users([&] { return is_open ? "a compute mode" : ""; });
+  ASSERT_TRUE(scanner->begin(options_));
+  std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
+  const std::uint64_t request = scanner->release({});
+  until([](const Inventory& inventory) { return inventory.still_open == "a compute mode"; });
+  EXPECT_EQ(scanner->wait_for(request, std::chrono::milliseconds(0)), "a compute mode");
+  is_open = false;
+  EXPECT_EQ(scanner->wait_for(request, kLong), "");
+  until([](const Inventory& inventory) { return inventory.still_open.empty(); });
 }
 
 TEST_F(ReleasedScanner, AResumeHoldsOverARestart) {

@@ -106,6 +106,8 @@ std::optional<HeldConnection> find_held_connection(const Process& daemon) {
     } else if (peer.connected_by != 0) {
       pids.insert(peer.connected_by);
     }
+    // In no table, as on its way by SCM_RIGHTS, or behind more descriptors than are looked at.
+    if (pids.empty() && peer.is_connectors_pod) pids.insert(peer.connected_by);
     bool is_own = false;
     for (const pid_t pid : pids) {
       const std::optional<ProcessFacts> facts = facts_of(pid);
@@ -153,10 +155,11 @@ bool end_holder(const Process& daemon, const HeldConnection& held, const Process
   const std::optional<ProcessFacts> now = facts_of(holder.pid);
   // The kernel does not report a dead peer's inode; then the pid may belong to any process.
   if (held.peer == 0 || !now || now->start != holder.start || now->pod != holder.pod) return false;
-  if (!has_socket(holder.pid, held.peer)) return false;
+  const bool has_it = has_socket(holder.pid, held.peer);
   const std::vector<SocketPeer> waited_for = connections_of(daemon);
   const bool still = std::ranges::any_of(waited_for, [&](const SocketPeer& peer) {
-    return peer.inode == held.inode && peer.peer == held.peer;
+    const bool connected = peer.is_connectors_pod && peer.connected_by == holder.pid;
+    return peer.inode == held.inode && peer.peer == held.peer && (has_it || connected);
   });
   if (!still) return false;
   process.kill();

@@ -24,8 +24,8 @@ std::optional<HeldConnection> find_held_connection(const Process& daemon);
 // process. False: the daemon no longer waits for it, or the kernel does not allow it.
 bool end_connection(const Process& daemon, const HeldConnection& held);
 
-// Kills the process if it is still the same one, has the other end, and the daemon still waits for
-// the connection. Returns whether it did.
+// Kills the process if it is still the same one, has the other end or is of the pod that connected,
+// and the daemon still waits for the connection. Returns whether it did.
 bool end_holder(const Process& daemon, const HeldConnection& held, const ProcessFacts& holder);
 
 }  // namespace tranche::node

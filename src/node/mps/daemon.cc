@@ -150,7 +150,7 @@ Status MpsDaemon::bring_up() {
   // Its content was for an earlier agent.
   read_output(false);
   if (std::string stuck = trial_.stuck(); !stuck.empty()) return mps_trouble(std::move(stuck));
-  if (Status set = apply_compute_mode(plan_, surroundings_.compute_mode.set); !set) return set;
+  if (Status set = apply_compute_mode(plan_, surroundings_.compute_mode); !set) return set;
   if (Status up = start_or_adopt(); !up) return up;
   Status ready = make_ready();
   for (bool retried = false; !ready && !process_.has_ended() && goal() == Goal::kRun;) {
@@ -295,7 +295,8 @@ void MpsDaemon::clean_up() {
   set_state(MpsState::kStopped, problem);
 }
 
-// Tries for about a minute, because no other program can use the GPU until then.
+// Tries for about a minute, and as long as the driver is released, because no other program can use
+// the GPU until then.
 Status MpsDaemon::try_to_restore_compute_mode() {
   const auto is_abandoned = [this] {
     const std::lock_guard lock(mutex_);
@@ -304,7 +305,9 @@ Status MpsDaemon::try_to_restore_compute_mode() {
   milliseconds pause{0};
   for (int tries = 1;; ++tries) {
     Status done = restore_compute_mode(plan_, surroundings_.compute_mode.set);
-    if (done || is_abandoned() || tries == kRestoreTries) return done;
+    const auto& is_released = surroundings_.compute_mode.is_released;
+    const bool may_retry = tries < kRestoreTries || (is_released && is_released());
+    if (done || is_abandoned() || !may_retry) return done;
     if (tries == 1) {
       surroundings_.log->warning("cannot restore the compute mode yet",
                                  {{"daemon", plan_.name}, {"problem", done.error().message}});

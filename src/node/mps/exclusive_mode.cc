@@ -12,18 +12,29 @@ namespace {
 
 std::string memory_of(const MpsDaemonPlan& plan) { return plan.folder + "/exclusive"; }
 
+bool is_released(const ComputeModeDriver& driver) {
+  return driver.is_released && driver.is_released();
+}
+
 }  // namespace
 
-Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set) {
-  if (!plan.exclusive) return restore_compute_mode(plan, set);
-  if (!set) {
+Status apply_compute_mode(const MpsDaemonPlan& plan, const ComputeModeDriver& driver) {
+  if (!plan.exclusive) return restore_compute_mode(plan, driver.set);
+  if (!driver.set) {
     return Error{ErrorCode::kUnavailable, "the compute mode cannot be set"};
   }
-  // First, because a crash in between then restores one device too many.
   const std::string text = join(plan.devices, "\n") + "\n";
+  const Result<std::string> before = read_plain_file(memory_of(plan), 1 << 20);
+  const bool was_set = before && *before == text;
+  if (!was_set && is_released(driver)) {
+    return Error{ErrorCode::kUnavailable,
+                 "the compute mode cannot be set while the driver is released; run 'resume'"};
+  }
+  // First, because a crash in between then restores one device too many.
   if (Status kept = write_atomically(memory_of(plan), text); !kept) return kept;
   for (const std::string& uuid : plan.devices) {
-    if (Status done = set(uuid, true); !done) {
+    if (Status done = driver.set(uuid, true); !done) {
+      if (was_set && is_released(driver)) continue;
       return done.error().in(fmt::format("making {} exclusive to MPS", uuid));
     }
   }

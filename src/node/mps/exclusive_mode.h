@@ -21,10 +21,14 @@ using IsExclusive = std::function<Result<bool>(const std::string& uuid)>;
 struct ComputeModeDriver {
   SetComputeMode set;
   IsExclusive is_exclusive;
+  // Whether the driver is closed by `release`: both calls fail until `resume`. Empty: never.
+  std::function<bool()> is_released = {};
 };
 
 // Makes the devices exclusive or not, as planned. Restores only devices that we made exclusive.
-Status apply_compute_mode(const MpsDaemonPlan& plan, const SetComputeMode& set);
+// While the driver is released, devices that were made exclusive before count as such;
+// renew_compute_mode() checks them afterwards.
+Status apply_compute_mode(const MpsDaemonPlan& plan, const ComputeModeDriver& driver);
 // Makes devices exclusive again that another program changed, and returns their uuids. A device
 // whose mode cannot be read counts as unchanged. Error: one cannot be set.
 Result<std::vector<std::string>> renew_compute_mode(const MpsDaemonPlan& plan,

@@ -45,6 +45,15 @@ int connect_to(int folder) {
   return error == EPROTOTYPE ? connect_once(folder, SOCK_STREAM) : error;
 }
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat first = {};
+  struct stat second = {};
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+std::string path_of(const UniqueFd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
+
 std::string unseen(const std::string& pipe) {
   return fmt::format(
       "cannot see {} from this container, so it is unknown whether a daemon runs there; set "
@@ -96,12 +105,16 @@ MpsWiring OutsideWatch::look(const MpsElsewhere& elsewhere, Clock::time_point no
   for (const MpsElsewhere::View& view : elsewhere.views) {
     const bool is_given =
         path_exists(view.given_by) && (path_exists(view.pipe) || !path_exists(elsewhere.pipe));
-    if (is_given) return wiring_with(wiring, look_at_pipe(view.pipe, now));
+    if (is_given) {
+      return wiring_with(wiring,
+                         with_way_on_host(look_at_pipe(view.pipe, now), view.pipe, elsewhere.pipe));
+    }
   }
   PipeFound found = look_at_pipe(elsewhere.pipe, now);
   if (found.presence == Presence::kAbsent && !is_host_ && !path_exists(elsewhere.pipe)) {
     found = unknown(unseen(elsewhere.pipe));
   }
+  found = with_way_on_host(std::move(found), elsewhere.pipe, elsewhere.pipe);
   return wiring_with(std::move(wiring), found);
 }
 
@@ -118,6 +131,27 @@ PipeFound OutsideWatch::look_at_pipe(const std::string& pipe, Clock::time_point 
     found.caution = fmt::format(
         "others than root can write {} and replace the daemon's socket: chmod 755 it", pipe);
   }
+  return found;
+}
+
+// The runtime mounts the host's path. What was looked at here is mounted below folders of ours,
+// which say nothing of those above it on the host.
+PipeFound OutsideWatch::with_way_on_host(PipeFound found, const std::string& here,
+                                         const std::string& on_host) const {
+  if (is_host_ || found.presence != Presence::kThere) return found;
+  std::string why = "the agent sees them only with hostPID";
+  if (!is_same_file(host_root_, "/")) {
+    const auto folder = open_trusted_folder(on_host, Missing::kIsAnError, host_root_);
+    if (!folder && folder.error().code == ErrorCode::kInvalidArgument) {
+      return absent("the pipe folder " + on_host +
+                    " is not given to containers: " + folder.error().message);
+    }
+    why = folder ? "another folder is there now than the agent was given" : folder.error().message;
+    if (folder && is_same_file(path_of(folder->fd), here)) return found;
+  }
+  if (!found.caution.empty()) found.caution += "; ";
+  found.caution += "whether others than root can replace the folders above " + on_host +
+                   " on the host is not known: " + why;
   return found;
 }
 

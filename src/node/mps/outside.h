@@ -8,6 +8,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "core/grant/node_facts.h"
@@ -37,8 +38,10 @@ class OutsideWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `is_host`: our paths are the host's own, so a missing file is really missing.
-  explicit OutsideWatch(bool is_host) : is_host_(is_host) {}
+  // `is_host`: our paths are the host's own, so a missing file is really missing. Else `host_root`
+  // leads to the host's, if the agent sees the host's processes.
+  explicit OutsideWatch(bool is_host, std::string host_root = "/proc/1/root")
+      : is_host_(is_host), host_root_(std::move(host_root)) {}
 
   MpsWiring look(const MpsElsewhere& elsewhere, Clock::time_point now);
 
@@ -52,9 +55,12 @@ class OutsideWatch {
   };
 
   PipeFound look_at_pipe(const std::string& pipe, Clock::time_point now);
+  PipeFound with_way_on_host(PipeFound found, const std::string& here,
+                             const std::string& on_host) const;
   PipeFound connect_now_and_then(int folder, const std::string& pipe, Clock::time_point now);
 
   const bool is_host_;
+  const std::string host_root_;
   std::map<std::string, Tried> tried_;  // by the pipe folder
 };
 

@@ -120,12 +120,12 @@ TEST_F(DaemonOfOthers, ThatAcceptsNoConnectionAnyMoreIsNotKnownToServe) {
 }
 
 TEST_F(DaemonOfOthers, IsNotKnownOfWhereTheHostIsNotSeen) {
-  OutsideWatch in_a_pod(false);
+  OutsideWatch in_a_pod(false, "/");
   EXPECT_EQ(in_a_pod.look(elsewhere_, now_).problem, "");
   EXPECT_THAT(in_a_pod.look(elsewhere_, now_).caution, HasSubstr("it is unknown"));
   // It is mounted all the same.
   const UniqueFd daemon = listen();
-  EXPECT_EQ(in_a_pod.look(elsewhere_, now_).caution, "");
+  EXPECT_THAT(in_a_pod.look(elsewhere_, now_).caution, HasSubstr("the folders above"));
 }
 
 TEST_F(DaemonOfOthers, IsLookedForWhereItsFolderWasMountedForUs) {
@@ -133,6 +133,44 @@ TEST_F(DaemonOfOthers, IsLookedForWhereItsFolderWasMountedForUs) {
   elsewhere_.views = {{.given_by = dir_.path("given"), .pipe = dir_.path("given/pipe")}};
   fs::create_directory(dir_.path("given"));
   EXPECT_EQ(in_a_pod.look(elsewhere_, now_).problem, "there is no " + dir_.path("given/pipe"));
+}
+
+// A pod has the folder at another path, and sees the host's by its first process.
+class DaemonSeenFromAPod : public DaemonOfOthers {
+ protected:
+  void SetUp() override {
+    fs::create_directories(host_ + "/home/u/mps");
+    fs::create_directory_symlink(host_ + "/home/u/mps", dir_.path("given"));
+    daemon_ = listen();
+    fs::rename(pipe_, host_ + "/home/u/mps/pipe");
+    elsewhere_.pipe = "/home/u/mps/pipe";
+    elsewhere_.views = {{.given_by = dir_.path("given"), .pipe = dir_.path("given/pipe")}};
+  }
+  MpsWiring look_with(const std::string& host_root) {
+    return OutsideWatch(false, host_root).look(elsewhere_, now_);
+  }
+
+  const std::string host_ = dir_.path("host");
+  UniqueFd daemon_;
+};
+
+TEST_F(DaemonSeenFromAPod, IsRefusedWhereAFolderAboveItIsAnotherUsersOnTheHost) {
+  EXPECT_EQ(look_with(host_).problem, "");
+  EXPECT_EQ(look_with(host_).caution, "");
+  if (::geteuid() != 0) GTEST_SKIP() << "giving a folder away needs root";
+  ASSERT_EQ(::chown((host_ + "/home/u").c_str(), 4711, 4711), 0);
+  EXPECT_THAT(look_with(host_).problem, HasSubstr("/home/u belongs to user 4711"));
+  EXPECT_EQ(OutsideWatch(false, "/").look(elsewhere_, now_).problem, "") << "not to be seen";
+}
+
+TEST_F(DaemonSeenFromAPod, IsWarnedOfWhereTheFoldersAboveItAreNotToBeSeen) {
+  const std::string not_known = "the folders above /home/u/mps/pipe on the host is not known";
+  EXPECT_THAT(look_with("/").caution, HasSubstr(not_known + ": the agent sees them only with"));
+  EXPECT_THAT(look_with(dir_.path("none")).caution, HasSubstr(not_known));
+  // The host has another folder there, as where the first process is another pod's.
+  fs::create_directories(dir_.path("other/home/u/mps/pipe"));
+  EXPECT_THAT(look_with(dir_.path("other")).caution, HasSubstr("another folder is there"));
+  EXPECT_EQ(look_with("/").problem, "");
 }
 
 TEST_F(DaemonOfOthers, IsNotSoughtThroughALink) {

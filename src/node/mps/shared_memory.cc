@@ -139,14 +139,14 @@ class Emptying {
   Emptying(int top, dev_t device, const FileIds& used, timespec until)
       : top_(top), device_(device), used_(used), until_(until) {}
 
-  Status run() {
+  Result<bool> run() {
     empty(UniqueFd(::openat(top_, ".", kFolder)), 0);
     while (!moved_.empty()) {
       const std::string name = std::move(moved_.back());
       moved_.pop_back();
       remove_folder(top_, name, 0);
     }
-    if (left_ == 0) return Done{};
+    if (left_ == 0) return !has_younger_;
     return Error{ErrorCode::kUnavailable,
                  fmt::format("cannot remove {} files or folders: {}", left_, problem_)};
   }
@@ -160,10 +160,12 @@ class Emptying {
     if (left_++ == 0) problem_ = errno_error(doing).message;
   }
 
-  bool is_left_over(const struct stat& status) const {
+  bool is_left_over(const struct stat& status) {
     if (status.st_dev != device_ || used_.contains({status.st_dev, status.st_ino})) return false;
-    return std::pair(status.st_ctim.tv_sec, status.st_ctim.tv_nsec) <
-           std::pair(until_.tv_sec, until_.tv_nsec);
+    const bool is_older = std::pair(status.st_ctim.tv_sec, status.st_ctim.tv_nsec) <
+                          std::pair(until_.tv_sec, until_.tv_nsec);
+    has_younger_ = has_younger_ || !is_older;
+    return is_older;
   }
 
   void empty(const UniqueFd& folder, int depth) {
@@ -230,6 +232,7 @@ class Emptying {
   timespec until_;
   std::vector<std::string> moved_;  // in the uppermost folder
   unsigned moves_ = 0;
+  bool has_younger_ = false;
   unsigned left_ = 0;
   std::string problem_;  // of the first
 };
@@ -326,16 +329,16 @@ bool has_shared_memory(pid_t process, const std::string& folder) {
   return is_same_file(file_identity(place), file_identity(folder));
 }
 
-Status empty_shared_memory(const std::string& folder, const std::vector<pid_t>& processes,
-                           std::chrono::system_clock::time_point until) {
+Result<bool> empty_shared_memory(const std::string& folder, const std::vector<pid_t>& processes,
+                                 std::chrono::system_clock::time_point until) {
   const UniqueFd fd = open_folder(folder);
   const Result<std::vector<MountLine>> table = read_mounts(kOwnMounts);
   struct stat status = {};
   // Missing or not a folder: nothing to remove.
-  if (!fd) return Done{};
+  if (!fd) return true;
   if (::fstat(fd.get(), &status) != 0) return errno_error("looking at " + folder);
   if (!table) return table.error();
-  if (!uppermost(*table, point_of(fd))) return Done{};
+  if (!uppermost(*table, point_of(fd))) return true;
   FileIds used;
   for (const pid_t process : processes) add_open_files(process, used);
   const auto since_epoch = until.time_since_epoch();

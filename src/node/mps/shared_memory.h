@@ -63,8 +63,9 @@ Status unmount_shared_memory(const std::string& folder);
 bool has_shared_memory(pid_t process, const std::string& folder);
 
 // Removes unused files: last changed before `until`, and neither open nor mapped in any of the
-// processes (the daemon and its servers). Error: some could not be removed.
-Status empty_shared_memory(const std::string& folder, const std::vector<pid_t>& processes,
-                           std::chrono::system_clock::time_point until);
+// processes (the daemon and its servers). Error: some could not be removed. False: some were
+// changed since `until`; look again later.
+Result<bool> empty_shared_memory(const std::string& folder, const std::vector<pid_t>& processes,
+                                 std::chrono::system_clock::time_point until);
 
 }  // namespace tranche::node

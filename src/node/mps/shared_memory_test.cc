@@ -223,9 +223,13 @@ TEST_F(MountedMemory, IsEmptiedOfUnusedFiles) {
   std::ofstream used(folder_ + "/used");
   used << "x" << std::flush;
   const auto later = std::chrono::system_clock::now() + std::chrono::seconds(10);
-  EXPECT_TRUE(empty_shared_memory(folder_, {::getpid()}, later - std::chrono::hours(1)));
+  const auto too_young = empty_shared_memory(folder_, {::getpid()}, later - std::chrono::hours(1));
+  ASSERT_TRUE(too_young);
+  EXPECT_FALSE(*too_young);
   EXPECT_EQ(list_directory(folder_)->size(), 4U);
-  EXPECT_TRUE(empty_shared_memory(folder_, {::getpid()}, later));
+  const auto emptied = empty_shared_memory(folder_, {::getpid()}, later);
+  ASSERT_TRUE(emptied);
+  EXPECT_TRUE(*emptied);
   EXPECT_THAT(*list_directory(folder_), ElementsAre("used"));
   EXPECT_TRUE(path_exists(dir_.path("a folder")));
 }

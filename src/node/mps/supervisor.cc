@@ -97,19 +97,22 @@ void MpsSupervisor::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::optional<MpsPlan> plan;
     std::chrono::system_clock::time_point wanted_at;
+    bool needs_plan = false;
     {
       std::unique_lock lock(mutex_);
       const auto has_news = [this] { return has_news_; };
-      if (const auto pause = between_looks(wanted_)) {
+      if (const auto pause = has_younger_ ? kClockLag : between_looks(wanted_)) {
         changed_.wait_for(lock, stop, *pause, has_news);
       } else {
         changed_.wait(lock, stop, has_news);
       }
+      needs_plan = has_younger_ && !has_news_;
       has_news_ = false;
       plan = wanted_;
       wanted_at = wanted_at_;
     }
     if (!plan || stop.stop_requested()) continue;
+    if (needs_plan && on_report_) on_report_();
     reconcile(*plan);
     empty_unheld_memory(*plan, wanted_at);
     publish(*plan);
@@ -182,17 +185,19 @@ void MpsSupervisor::start(const MpsDaemonPlan& plan, MpsDaemon::Goal goal) {
 // So that no pod finds the files of another.
 void MpsSupervisor::empty_unheld_memory(const MpsPlan& plan,
                                         std::chrono::system_clock::time_point wanted_at) {
+  has_younger_ = false;
   for (const MpsDaemonPlan& daemon : plan.daemons) {
     if (!daemon.shared_memory) continue;
-    if (!daemon.unheld) {
-      emptied_.erase(daemon.name);
-    } else if (emptied_.insert(daemon.name).second) {
-      const Status emptied =
-          empty_shared_memory(daemon.shm(), processes_of(daemon), wanted_at - kClockLag);
-      if (emptied) continue;
-      log_.warning("cannot empty mps shared memory for the next pod",
-                   {{"daemon", daemon.name}, {"problem", emptied.error().message}});
-    }
+    if (!daemon.unheld) emptied_.erase(daemon.name);
+    if (!daemon.unheld || emptied_.contains(daemon.name)) continue;
+    const Result<bool> emptied =
+        empty_shared_memory(daemon.shm(), processes_of(daemon), wanted_at - kClockLag);
+    if (emptied && *emptied) emptied_.insert(daemon.name);
+    has_younger_ = has_younger_ || (emptied && !*emptied);
+    const std::string problem = emptied ? "" : emptied.error().message;
+    if (!logged_.changed(daemon.name, problem) || problem.empty()) continue;
+    log_.warning("cannot empty mps shared memory for the next pod",
+                 {{"daemon", daemon.name}, {"problem", problem}});
   }
 }
 

@@ -49,8 +49,8 @@ class MpsSupervisor {
   void stop();
 
   const Latest<MpsReport>& reports() const { return reports_; }
-  // Called on the supervisor's thread after each new report; set before the
-  // first plan.
+  // Called on the supervisor's thread after each new report, and when it needs a newer plan; set
+  // before the first plan.
   void on_report(std::function<void()> hook) { on_report_ = std::move(hook); }
 
  private:
@@ -82,7 +82,9 @@ class MpsSupervisor {
   std::string leftovers_checked_;
   OutsideWatch outside_{has_paths_of_host()};
   std::set<std::string> emptied_;  // daemons with unused shared memory
-  std::set<std::string> bins_;     // folders with our nvidia-cuda-mps-server link
+  bool has_younger_ = false;       // shared memory has files too young to be removed
+  OnChange logged_;
+  std::set<std::string> bins_;  // folders with our nvidia-cuda-mps-server link
 
   std::jthread thread_;  // last: it uses all of the above
 };

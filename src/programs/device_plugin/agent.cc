@@ -100,7 +100,7 @@ class Agent {
                      },
                  .list = [this](const std::stop_token& stop) { return pods_.list({}, stop); }},
                 log),
-        compute_modes_(settings_.driver),
+        compute_modes_(settings_.driver, [this] { return scanner_.is_released(); }),
         mps_(
             settings_.driver.container_root, compute_modes_.driver(), [this] { news_.ring(); },
             log),
@@ -111,6 +111,7 @@ class Agent {
         observer_({inventory_, host_grant_, ledger_, mps_, handed_off_, units_}),
         release_command_(scanner_, settings_,
                          {inventory_, status_, [this] { ledger_.look_soon(); }}, log) {
+    scanner_.set_other_users([this] { return compute_modes_.still_open(); });
     if (settings_.nested.guest) host_grant_.emplace(settings_.nested, Clock::now());
     facts_.node_name = node_name(settings_);
     facts_.agent = {

@@ -31,6 +31,9 @@ class ComputeModes {
   // runs on the GPU.
   Status set(const GpuUuid& gpu, ComputeMode mode);
 
+  // The last call that was left behind; while it is stuck the driver stays open.
+  const StuckCall& stuck() const { return stuck_; }
+
  private:
   using Work = std::function<Result<int>(const Session&, abi::Device)>;
   // Runs `work` on the GPU in an own session, with a deadline.

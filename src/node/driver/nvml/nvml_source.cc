@@ -168,7 +168,10 @@ std::string NvmlSource::library_path() const {
 Result<std::vector<GpuQuestion>> NvmlSource::questions(const ReadRequest& request) {
   const Result<unsigned> gpus = count();
   if (!gpus) return gpus.error();
-  std::erase_if(places_, [&](const auto& place) { return place.first >= *gpus; });
+  // One with a call that does not return is asked again only when that has.
+  std::erase_if(places_, [&](const auto& place) {
+    return place.first >= *gpus && !place.second.stuck.is_stuck();
+  });
   const auto known = std::make_shared<const KnownGpus>(known_);
   std::vector<GpuQuestion> asked;
   for (unsigned index = 0; index < *gpus; ++index) {
