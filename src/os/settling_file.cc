@@ -7,7 +7,7 @@ void SettlingFile::take_sign(FileSign sign) {
   switch (sign) {
     case FileSign::kReplaced:
       is_replaced_ = true;
-      is_written_ = false;  // whoever writes has the file that was there before
+      is_written_ = false;  // the writer has the previous file open
       return;
     case FileSign::kModified:
       is_replaced_ = false;

@@ -21,11 +21,11 @@
 namespace tranche::os {
 namespace {
 
-// Of the folder: what happens to names in it, and to the files behind them.
+// Names in the folder, and the files behind them.
 constexpr std::uint32_t kFolderMask = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM |
                                       IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF |
                                       IN_ONLYDIR;
-// Of the file, which may lie in another folder behind links.
+// The file, which may be in another folder behind links.
 constexpr std::uint32_t kFileMask =
     IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
 
@@ -43,7 +43,7 @@ void describe(const struct stat& status, FileLook& look) {
   look.modified = status.st_mtim.tv_sec * 1'000'000'000LL + status.st_mtim.tv_nsec;
 }
 
-// A file of this content, and otherwise like none.
+// Differs from every look at a real file.
 FileLook file_with(const std::string& content) {
   FileLook look;
   look.is_there = true;
@@ -73,8 +73,8 @@ ConfigWatch::ConfigWatch(std::string path, const std::string& in_force)
   }
 }
 
-// Each time: a path may lead to another file than before, and a watch of what is
-// gone is gone with it. For the same file the kernel answers with the same number.
+// Repeated at each look: a path may lead to another file than before, and a watch dies with its
+// file. For the same file the kernel returns the same number.
 void ConfigWatch::watch_again() {
   if (!inotify_) return;
   folder_watch_ = ::inotify_add_watch(inotify_.get(), folder_.c_str(), kFolderMask);
@@ -83,8 +83,8 @@ void ConfigWatch::watch_again() {
   if (before >= 0 && before != file_watch_) ::inotify_rm_watch(inotify_.get(), before);
 }
 
-// Whether the path leads through this name of its folder: its own, or the first
-// that it is a link to, as "..data" is for a ConfigMap.
+// Whether the path leads through this name in its folder: its own, or the first that it links to,
+// such as "..data" of a ConfigMap.
 bool ConfigWatch::is_on_the_way(const std::string& name) const {
   if (name == name_) return true;
   std::error_code none;
@@ -112,7 +112,7 @@ bool ConfigWatch::hear() {
 }
 
 void ConfigWatch::hear(int watch, std::uint32_t mask, const std::string& name) {
-  // What was lost may have been the end of a write.
+  // The lost event may have been the end of a write.
   if ((mask & IN_Q_OVERFLOW) != 0) file_.take_sign(FileSign::kClosed);
   const bool is_of_file = watch == file_watch_ || name == name_;
   if (is_of_file && (mask & IN_MODIFY) != 0) file_.take_sign(FileSign::kModified);
@@ -123,8 +123,7 @@ void ConfigWatch::hear(int watch, std::uint32_t mask, const std::string& name) {
   if (is_moved || is_link(below(folder_, name))) file_.take_sign(FileSign::kReplaced);
 }
 
-// Whether the file has not changed since the last look, as far as can be known
-// without reading it.
+// Whether the file is unchanged since the last look, as far as stat shows.
 bool ConfigWatch::is_as_before() const {
   struct stat status{};
   FileLook now;
@@ -136,7 +135,7 @@ bool ConfigWatch::is_as_before() const {
 FileLook ConfigWatch::look() const {
   FileLook look;
   if (path_.empty()) return look;
-  // O_NONBLOCK: a pipe in its place has no writer perhaps.
+  // O_NONBLOCK: a pipe in its place may have no writer.
   const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) {
     look.problem = errno_error("opening " + path_).message;
