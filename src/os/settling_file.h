@@ -28,7 +28,7 @@ struct FileLook {
 };
 
 // The kernel's report about the file since the last look.
-enum class FileSign {
+enum class FileEvent {
   kReplaced,  // put in place in one step
   kModified,  // written to
   kClosed,    // a writer closed it
@@ -46,7 +46,7 @@ class SettlingFile {
   // `first` is the file in effect.
   explicit SettlingFile(FileLook first) : taken_(std::move(first)) {}
 
-  void take_sign(FileSign sign);
+  void take_event(FileEvent event);
   // The next look counts as complete and changed.
   void insist() { insists_ = true; }
 

@@ -92,7 +92,7 @@ bool ConfigWatch::is_on_the_way(const std::string& name) const {
   return !none && !target.empty() && target.is_relative() && target.begin()->string() == name;
 }
 
-bool ConfigWatch::hear() {
+bool ConfigWatch::take_events() {
   alignas(inotify_event) std::array<char, 16384> buffer{};
   bool is_news = false;
   while (inotify_) {
@@ -105,22 +105,22 @@ bool ConfigWatch::hear() {
       std::memcpy(&event, buffer.data() + at, sizeof(event));
       const std::string name = event.len > 0 ? buffer.data() + at + sizeof(event) : "";
       at += sizeof(event) + event.len;
-      hear(event.wd, event.mask, name);
+      take_event(event.wd, event.mask, name);
     }
   }
   return is_news;
 }
 
-void ConfigWatch::hear(int watch, std::uint32_t mask, const std::string& name) {
+void ConfigWatch::take_event(int watch, std::uint32_t mask, const std::string& name) {
   // The lost event may have been the end of a write.
-  if ((mask & IN_Q_OVERFLOW) != 0) file_.take_sign(FileSign::kClosed);
+  if ((mask & IN_Q_OVERFLOW) != 0) file_.take_event(FileEvent::kClosed);
   const bool is_of_file = watch == file_watch_ || name == name_;
-  if (is_of_file && (mask & IN_MODIFY) != 0) file_.take_sign(FileSign::kModified);
-  if (is_of_file && (mask & IN_CLOSE_WRITE) != 0) file_.take_sign(FileSign::kClosed);
+  if (is_of_file && (mask & IN_MODIFY) != 0) file_.take_event(FileEvent::kModified);
+  if (is_of_file && (mask & IN_CLOSE_WRITE) != 0) file_.take_event(FileEvent::kClosed);
   const bool is_moved = (mask & IN_MOVED_TO) != 0;
   const bool is_made = (mask & IN_CREATE) != 0;
   if (!(is_moved || is_made) || !is_on_the_way(name)) return;
-  if (is_moved || is_link(below(folder_, name))) file_.take_sign(FileSign::kReplaced);
+  if (is_moved || is_link(below(folder_, name))) file_.take_event(FileEvent::kReplaced);
 }
 
 // Whether the file is unchanged since the last look, as far as stat shows.
@@ -168,7 +168,7 @@ std::optional<ConfigReading> ConfigWatch::take(Clock::time_point now) {
     if (!std::exchange(insists_, false)) return std::nullopt;
     return ConfigReading{std::string()};
   }
-  const bool is_news = hear();
+  const bool is_news = take_events();
   if (!is_news && !insists_ && !file_.next_look() && is_as_before()) return std::nullopt;
   watch_again();
   const FileLook seen = look();

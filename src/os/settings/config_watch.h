@@ -50,8 +50,8 @@ class ConfigWatch {
 
  private:
   // Whether the kernel reported anything since the last call.
-  bool hear();
-  void hear(int watch, std::uint32_t mask, const std::string& name);
+  bool take_events();
+  void take_event(int watch, std::uint32_t mask, const std::string& name);
   void watch_again();
   bool is_as_before() const;
   bool is_on_the_way(const std::string& name) const;
