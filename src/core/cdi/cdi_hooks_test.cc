@@ -57,7 +57,7 @@ TEST(CdiHooks, CanBeDisabledOneByOneOrAllAtOnce) {
   EXPECT_THAT(common_hooks(a_driver(), {.hook_path = ""}), IsEmpty());
 }
 
-// One that a toolkit before 1.18.0 does not know fails the container.
+// A toolkit before 1.18.0 fails the container for an unknown hook.
 TEST(CdiHooks, AreThoseThatTheHostsToolkitHas) {
   DriverFiles files = a_driver();
   const auto names = [&](std::optional<ToolkitVersion> version) {

@@ -88,7 +88,7 @@ Status Scanner::scan_once() {
     drop_driver(opened.error());
     return opened;
   }
-  ReadRequest request = wish_for(state_);
+  ReadRequest request = next_read_request(state_);
   // What a counter that falls is compared with, should a fault come: also one that takes
   // the card off the bus. A reset may be made between two sessions.
   request.energy = request.energy || !has_read_ || looks_++ % kLooksBetweenEnergy == 0;

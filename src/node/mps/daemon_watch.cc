@@ -144,7 +144,7 @@ void MpsDaemon::look_at_clients(const std::vector<int>& pids) {
 }
 
 Status MpsDaemon::look() {
-  const auto seen = look_at_servers([this](const std::string& it) { return ask(it); });
+  const auto seen = query_servers([this](const std::string& it) { return ask(it); });
   if (!seen) return seen.error();
   change_status([&](MpsDaemonStatus& status) {
     status.server_pid = seen->servers.empty() ? std::nullopt : std::optional(seen->servers.front());
@@ -200,7 +200,7 @@ CanaryVerdict MpsDaemon::run_canary(HeldThroughout& looks) {
 bool MpsDaemon::is_spared(const Error& trouble) {
   if (!is_hanging_) return false;
   const Silence silence = look_at_silent_daemon(process_);
-  if (is_to_be_restarted(silence)) return false;
+  if (should_restart(silence)) return false;
   return may_be_asked_again({trouble.code, describe(silence, trouble.message)});
 }
 
@@ -210,7 +210,7 @@ Status MpsDaemon::bear_silence(const Error& first) {
     if (process_.has_ended()) return ended_error();
     tell_trouble(describe(silence, first.message));
     // Without the driver's programs nobody can ask, and nothing is known to be wrong.
-    if (asked_again && is_to_be_restarted(silence) && find_programs(surroundings_.host)) {
+    if (asked_again && should_restart(silence) && find_programs(surroundings_.host)) {
       return mps_trouble(describe(silence, first.message));
     }
     if (!end_holders(silence)) pause();

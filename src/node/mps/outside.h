@@ -41,7 +41,7 @@ class OutsideWatch {
   // `is_host`: paths here are the host's own. What is missing is known to be missing then.
   explicit OutsideWatch(bool is_host) : is_host_(is_host) {}
 
-  MpsWiring look(const MpsElsewhere& elsewhere, Clock::time_point now);
+  MpsWiring look(const ExternalMps& elsewhere, Clock::time_point now);
 
  private:
   // The socket that was connected to last, and what came of it.

@@ -68,7 +68,7 @@ class PolicyRow {
       if (key.applies({.terms = {.form = form.meaning}})) forms.emplace_back(form.text);
     }
     return "belongs to share: " + join(forms, " or ") +
-           ", and this row has share: " + std::string(word(policy_.terms.form)) +
+           ", and this row has share: " + std::string(to_string(policy_.terms.form)) +
            "; leave it out, or change share";
   }
 
@@ -111,7 +111,7 @@ class PolicyRow {
     const bool is_nvidias = terms.placement == SharePlacement::kDistributed ||
                             terms.placement == SharePlacement::kPacked;
     if (terms.form == ShareForm::kMemory && has("placement") && is_nvidias) {
-      complain("placement", std::string(word(terms.placement)) +
+      complain("placement", std::string(to_string(terms.placement)) +
                                 " is for replicas; the units of a container come from one GPU: the "
                                 "emptiest (spread) or the fullest that has room (pack)");
     }

@@ -173,7 +173,7 @@ std::optional<ShareForm> read_share(RowValue& value) {
   const auto elsewhere = meaning_of(kFormsElsewhere, lower(text));
   if (!is_text(value.node()) || !elsewhere) return read_word<kShareForms>(value);
   value.complain("unknown share: " + brief(text) + " (here that is share: " +
-                 std::string(word(*elsewhere)) + "; allowed: whole, replicas, memory)");
+                 std::string(to_string(*elsewhere)) + "; allowed: whole, replicas, memory)");
   return std::nullopt;
 }
 
