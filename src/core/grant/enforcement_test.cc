@@ -99,8 +99,7 @@ TEST(Settle, LeavesAloneWhatSaysNothingOfMemory) {
   offer.terms.form = ShareForm::kReplicas;
   for (OfferedDevice& device : offer.devices) device.share_bytes = 0;
   EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kNone);
-  EXPECT_THAT(unsettled(Enforcement::kDriver, kNewDriver, offer),
-              HasSubstr("do not say how much memory"));
+  EXPECT_THAT(unsettled(Enforcement::kDriver, kNewDriver, offer), HasSubstr("have no memory size"));
 }
 
 TEST(Settle, LeavesNvidiasOwnResourcesAsTheyAre) {
@@ -198,7 +197,7 @@ TEST(DriversLimits, AreNotPromisedByADriverThatCannot) {
   Offer uncounted = gib_units(Enforcement::kDriver);
   for (OfferedDevice& device : uncounted.devices) device.share_bytes = 0;
   EXPECT_THAT(must_refuse(uncounted, {"GPU-0::0"}, {.driver_limits_memory = true}).message,
-              HasSubstr("how much memory they are is not known"));
+              HasSubstr("their memory size is not known"));
 }
 
 TEST(AContainer, IsToldThatNothingHoldsIt) {
