@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much is logged, and in which form.
+// Log level and format.
 #pragma once
 
 namespace tranche::base {

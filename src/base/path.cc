@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/path.h"
 
-#include <filesystem>  // lexical functions alone
+#include <fmt/core.h>
+
+#include <filesystem>  // lexical functions only
 
 namespace tranche::base {
 
 std::string below(std::string_view root, std::string_view path) {
   while (!root.empty() && root.back() == '/') root.remove_suffix(1);
   while (!path.empty() && path.front() == '/') path.remove_prefix(1);
-  return std::string(root) + "/" + std::string(path);
+  return fmt::format("{}/{}", root, path);
 }
 
 std::string parent_of(const std::string& path) {

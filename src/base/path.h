@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Paths as text. Pure: none of them is looked at.
+// Functions on paths as text. Pure: they do not touch the file system.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ std::string below(std::string_view root, std::string_view path);
 // The folder part: "/a/b.sock" gives "/a", "b.sock" gives ".".
 std::string parent_of(const std::string& path);
 
-// Without "." and ".." and with one slash where there are several; links are not looked
-// at. "/a/b/../c//" gives "/a/c/".
+// Removes "." and ".." and repeated slashes, and does not follow links. "/a/b/../c//" gives
+// "/a/c/".
 std::string normal_path(std::string_view path);
 
 // The part after the last slash.

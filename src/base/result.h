@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Result<T>: either a T, or an Error that says what failed and to what.
+// Result<T>: either a T, or an Error that says what failed.
 //
-// This is the only way a function of ours reports a failure that can happen on
-// a healthy node (driver missing, socket gone, bad YAML). It is [[nodiscard]],
-// so dropping one does not compile. Bugs are asserted; nothing here throws.
+// Functions report a failure that can happen on a healthy node (driver missing, socket gone, bad
+// YAML) only in this way. Result is [[nodiscard]], so dropping one does not compile. Bugs are
+// asserted; nothing here throws.
 #pragma once
 
 #include <cstdlib>
@@ -46,7 +46,7 @@ class [[nodiscard]] Result {
     require(kValue);
     return *std::get_if<kValue>(&state_);
   }
-  // By value: `for (auto& x : *list())` must not walk a list that is gone.
+  // By value: `for (auto& x : *list())` must not iterate over a destroyed list.
   T operator*() && {
     require(kValue);
     return std::move(*std::get_if<kValue>(&state_));

@@ -9,7 +9,7 @@
 namespace tranche::base {
 namespace {
 
-// Characters, not bytes: those that continue a UTF-8 character do not count.
+// Characters, not bytes: UTF-8 continuation bytes do not count.
 std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
@@ -19,7 +19,7 @@ std::size_t width_of(const std::string& text) {
 
 std::string to_table(const std::vector<std::vector<std::string>>& given) {
   std::vector<std::vector<std::string>> rows = given;
-  // Names that a pod or a driver chose must not reach a terminal as they are.
+  // Names chosen by a pod or a driver must not reach a terminal unescaped.
   for (auto& row : rows) {
     for (std::string& cell : row) cell = printable(cell);
   }

@@ -6,8 +6,8 @@
 
 namespace tranche::base {
 
-// Rows of text as columns for people, each as wide as its widest cell. The
-// first row is the heading. No space at the ends of lines.
+// Rows of text as aligned columns for people. The first row is the heading. Lines have no
+// trailing spaces.
 std::string to_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace tranche::base

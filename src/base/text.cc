@@ -53,7 +53,7 @@ std::size_t character_length(std::string_view text) {
   return code < lead.smallest || code > 0x10FFFF || surrogate ? 0 : lead.length;
 }
 
-// Also U+0080 to U+009F: a terminal may take them for the beginning of a sequence.
+// Includes U+0080 to U+009F: a terminal may treat them as the start of a sequence.
 bool is_control(std::string_view character) {
   const auto byte = static_cast<unsigned char>(character.back());
   if (character.size() == 1) return byte < 0x20 || byte == 0x7F;
@@ -97,8 +97,8 @@ std::string lower(std::string_view text) {
 }
 
 bool glob_match(std::string_view pattern, std::string_view text) {
-  // Greedy with one point of return: on a mismatch the last star takes one
-  // character more. Linear in memory, no recursion on hostile patterns.
+  // Greedy with one backtracking point: on a mismatch the last star takes one character more.
+  // Linear in memory, no recursion on hostile patterns.
   std::size_t p = 0, t = 0;
   std::size_t star = std::string_view::npos, resume = 0;
   while (t < text.size()) {
@@ -118,12 +118,12 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-// A shorter word is no abbreviation that says which.
+// A shorter prefix is ambiguous.
 constexpr std::size_t kLeastPrefix = 3;
 
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
-  // Beyond a third of the word it is a guess, not a typo.
+  // A larger distance is a guess, not a typo.
   std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
   std::optional<std::string> found;
   for (const std::string& candidate : candidates) {
@@ -134,7 +134,7 @@ std::optional<std::string> nearest(std::string_view word,
     }
   }
   if (found || word.size() < kLeastPrefix) return found;
-  // "mem" for "memory": the only one that begins so.
+  // "mem" for "memory", if no other candidate has this prefix.
   for (const std::string& candidate : candidates) {
     if (!lower(candidate).starts_with(lower(word))) continue;
     if (found) return std::nullopt;

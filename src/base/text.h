@@ -17,8 +17,8 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 std::string_view trim(std::string_view text);
 std::string lower(std::string_view text);
 
-// Whether `text` is matched by `pattern`, in which `*` stands for any run of
-// characters and everything else for itself. The whole text must match.
+// Whether `pattern` matches the whole of `text`. `*` matches any run of characters; everything
+// else matches itself.
 bool glob_match(std::string_view pattern, std::string_view text);
 
 // The candidate that `word` was most likely meant to be, for "did you mean";
@@ -26,15 +26,14 @@ bool glob_match(std::string_view pattern, std::string_view text);
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
-// Length of the longest prefix that is valid UTF-8 (no overlong forms, no
-// surrogates). All of it when that is text.size().
+// Length of the longest prefix that is valid UTF-8 (no overlong forms, no surrogates).
 std::size_t valid_utf8_prefix(std::string_view text);
-// The same, without control characters: what a terminal shows and does not obey.
+// The same, without control characters, which a terminal would interpret.
 std::size_t plain_prefix(std::string_view text);
-// `text` with a ? for each byte that is no plain text.
+// `text` with a ? for each byte that is not plain text.
 std::string printable(std::string_view text);
 
-// `text` as a number, the whole of it; empty when it is not one or too large.
+// The whole of `text` as a number; empty if it is not a number or too large.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text, int base = 10) {
   Number value{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words that people write for the values of an enumeration: one array for each, from
-// which parsers, printers and messages are made.
+// The words of an enumeration's values in configuration: one array each, which parsers, printers
+// and messages use.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ constexpr std::string_view text_of(const Word<T> (&words)[N], const T& meaning) 
   return "?";
 }
 
-// For tables of constants: a function that gives the texts of one array.
+// A function that returns the words of one array, for constant tables.
 using Texts = std::vector<std::string> (*)();
 template <const auto& kWords>
 std::vector<std::string> texts() {

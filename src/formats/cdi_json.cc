@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/cdi_json.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "core/grant/cdi_names.h"
@@ -8,8 +10,7 @@
 namespace tranche::formats {
 namespace {
 
-// Runtimes refuse a file with a field they do not know, so a field is written
-// only where it says something.
+// Runtimes refuse a file with an unknown field, so a field is written only if it is set.
 using Json = nlohmann::ordered_json;
 
 Json node_json(const CdiDeviceNode& node) {
@@ -58,14 +59,15 @@ Json device_json(const CdiDevice& device) {
 
 Result<std::string> cdi_json(const CdiSpec& spec) {
   Json json = {{"cdiVersion", cdi_version(spec)},
-               {"kind", std::string(kCdiVendor) + "/" + spec.device_class}};
+               {"kind", fmt::format("{}/{}", kCdiVendor, spec.device_class)}};
   add_list(json, "devices", spec.devices, device_json);
   json["containerEdits"] = edits_json(spec.common);
   try {
     return json.dump(2) + "\n";
   } catch (const Json::exception& problem) {
-    return Error{ErrorCode::kInvalidArgument, "a path in the CDI specification of class " +
-                                                  spec.device_class + ": " + problem.what()};
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("a path in the CDI specification of class {}: {}", spec.device_class,
+                             problem.what())};
   }
 }
 

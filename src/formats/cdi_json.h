@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A CDI specification as the text of its file. Pure: equal specifications
-// give equal bytes.
+// A CDI specification as the text of its file. Pure: equal specifications give equal bytes.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@
 
 namespace tranche::formats {
 
-// Fails only when a path is not UTF-8, which JSON cannot hold.
+// Fails only if a path is not UTF-8, which JSON cannot hold.
 Result<std::string> cdi_json(const CdiSpec& spec);
 
 }  // namespace tranche::formats

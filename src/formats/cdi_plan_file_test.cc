@@ -22,7 +22,7 @@ TEST(CdiPlan, IsThisFileForOneGpu) {
   EXPECT_THAT(plan.kept, IsEmpty());
   const Result<std::string> text = cdi_json(plan.specs[0]);
   ASSERT_TRUE(text);
-  // Hooks and mounts are looked at one by one in the tests below.
+  // The tests below check hooks and mounts one by one.
   EXPECT_THAT(*text, testing::StartsWith(R"({
   "cdiVersion": "0.3.0",
   "kind": "k8s.device-plugin.nvidia.com/gpu",

@@ -2,6 +2,7 @@
 #include "formats/checkpoint.h"
 
 #include <absl/strings/escaping.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -21,9 +22,8 @@ using Json = nlohmann::json;
 // The kubelet's file has six levels.
 constexpr std::size_t kDeepest = 32;
 
-// Takes the file in piece by piece. Most of it is of no use to us (the list of
-// all devices, the plugins' answers), and a tree of it would take many times the
-// memory of what is kept.
+// Parses the file as a stream. Most of it is of no use to us (the list of all devices, the
+// plugins' answers), and a tree of it would take many times the memory of the result.
 //
 //   {"Data": {"PodDeviceEntries": [{"PodUID": …, "DeviceIDs": {"0": ["id", …]}}]}}
 //   level 1   2                   3 4                         5      6
@@ -31,11 +31,11 @@ constexpr std::size_t kDeepest = 32;
 // Kubernetes before 1.20 had "DeviceIDs": ["id", …].
 class CheckpointReader : public nlohmann::json_sax<Json> {
  public:
-  // `wants_answers`: and what plugins answered for them.
+  // `wants_answers`: also collects the plugins' answers.
   CheckpointReader(const std::set<std::string>& resources, bool wants_answers)
       : resources_(resources), wants_answers_(wants_answers) {}
 
-  // Of the entries read, in base64; only after a result without an error.
+  // The plugins' answers in base64; valid only after a result without an error.
   const std::vector<std::string>& answers() const { return answers_; }
 
   Result<std::vector<Holding>> result() {
@@ -48,7 +48,7 @@ class CheckpointReader : public nlohmann::json_sax<Json> {
   }
 
   bool null() override {
-    // What Go writes for a list without entries.
+    // Go writes null for an empty list.
     if (is_at_entries()) has_entries_ = true;
     return true;
   }
@@ -101,11 +101,11 @@ class CheckpointReader : public nlohmann::json_sax<Json> {
 
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const nlohmann::detail::exception& /*problem*/) override {
-    return wrong("it is not JSON from byte " + std::to_string(position) + " on");
+    return wrong(fmt::format("it is not JSON from byte {} on", position));
   }
 
  private:
-  // Stands in the path for a list; no key of an object is empty here.
+  // Marks a list in the path; no key of an object is empty here.
   static constexpr const char* kList = "[]";
 
   bool is_at_entries() const {
@@ -131,7 +131,7 @@ class CheckpointReader : public nlohmann::json_sax<Json> {
     return nullptr;
   }
 
-  // A value that is neither text nor a list: wrong only where we look.
+  // A value that is neither text nor a list: wrong only in fields that we read.
   bool other_value() {
     if (is_at_entries()) return wrong("PodDeviceEntries is not a list");
     if (is_at_entry()) return wrong("an entry is not an object");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whatever lies in the kubelet's folder: an error or a sorted list, in which
-// nobody holds nothing, and one name is a part of all names.
+// Any file content gives an error or a sorted list without empty holdings; the holdings of one
+// resource are a part of those of all.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -86,13 +86,13 @@ Fault fault_from_json(const Json& json) {
   if (json.contains("slice")) fault.slice = MigUuid(json_field<std::string>(json, "slice"));
   const auto kind = parse_fault_kind(json_field<std::string>(json, "kind"));
   const auto clearance = parse_clearance(json_field<std::string>(json, "clearedBy"));
-  // A word of a newer version: keep the fault, and take the strictest reading.
+  // An unknown value from a newer version: keep the fault with the strictest kind.
   fault.kind = kind.value_or(FaultKind::kXid);
   fault.clearance = clearance.value_or(Clearance::kReboot);
   if (json.contains("actionTells")) {
     fault.action_tells = json_field<bool>(json, "actionTells");
   } else if (fault.kind == FaultKind::kXid) {
-    // An earlier version took the driver's word for more than it speaks of.
+    // An earlier version accepted the recovery action for more faults than it covers.
     fault.clearance = xid_facts(fault.xid).clearance;
     fault.action_tells = false;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must outlive the agent: open faults, who the GPUs concerned are (a lost
-// one does not say any more), and the counters that show a reset. As JSON text,
-// for a file in the state folder.
+// State that must outlive the agent, as JSON text for a file in the state folder: open faults,
+// the identity of the GPUs concerned (a lost GPU no longer reports it), and the counters that
+// show a reset.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace tranche::formats {
 
 std::string to_fault_memory(const NodeState& state);
 
-// A state that knows only what was remembered. Sessions start anew, so that
-// what the driver says from now on counts as said in a fresh one.
+// The stored state. Sessions start again from 0, so that the driver's next answers count as those
+// of a new session.
 Result<NodeState> parse_fault_memory(std::string_view text);
 
 }  // namespace tranche::formats

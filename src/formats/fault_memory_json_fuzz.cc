@@ -5,7 +5,7 @@
 
 #include "formats/fault_memory_json.h"
 
-// A file that is understood says the same when it is written again.
+// A file that is parsed survives a round trip.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto state =
       tranche::formats::parse_fault_memory({reinterpret_cast<const char*>(data), size});

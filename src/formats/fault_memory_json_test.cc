@@ -65,7 +65,7 @@ TEST(FaultMemory, KeepsFaultsAndTheGpusTheyAreOf) {
   EXPECT_EQ(after->faults[1].reset_asked, std::nullopt);
 }
 
-// It wrote "recovery" for XIDs that the recovery action does not speak of.
+// It wrote "recovery" for XIDs that the recovery action does not cover.
 TEST(FaultMemory, HoldsFaultsOfAnEarlierVersionToWhatIsKnownNow) {
   const Result<NodeState> after = parse_fault_memory(R"({"version": 1, "gpus": [], "faults": [
     {"gpu": "GPU-1", "kind": "xid", "xid": 46, "text": "XID 46", "clearedBy": "recovery",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A GPU as JSON, for files in the state folder: everything that the driver said of it.
-// Health and the driver's index are not in it. Pure; reading throws as nlohmann's does.
+// A GPU as JSON, for files in the state folder: everything that the driver reports except health
+// and the driver's index. Pure; parsing throws as nlohmann's does.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

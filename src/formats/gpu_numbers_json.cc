@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/gpu_numbers_json.h"
 
+#include <fmt/core.h>
+
 #include <exception>
 #include <set>
 #include <stdexcept>
@@ -20,7 +22,7 @@ constexpr int kVersion = 1;
 NumberedSlot slot_from_json(const Json& json) {
   const auto address = json_field<std::string>(json, "pci");
   const auto pci = parse_pci_address(address);
-  if (!pci) throw std::runtime_error("'" + address + "' is no PCI address");
+  if (!pci) throw std::runtime_error(fmt::format("'{}' is no PCI address", address));
   return {*pci, GpuUuid(json_field<std::string>(json, "uuid")),
           json_field<std::string>(json, "model")};
 }
@@ -33,13 +35,13 @@ GpuNumbers numbers_from_json(const Json& json) {
     const auto number = json_field<unsigned>(entry, "number");
     NumberedSlot slot = slot_from_json(entry);
     if (!addresses.insert(slot.pci).second) {
-      throw std::runtime_error("PCI address " + to_string(slot.pci) + " is there twice");
+      throw std::runtime_error(fmt::format("PCI address {} is there twice", to_string(slot.pci)));
     }
     if (!slot.uuid.empty() && !uuids.insert(slot.uuid).second) {
-      throw std::runtime_error("uuid " + slot.uuid.text + " is there twice");
+      throw std::runtime_error(fmt::format("uuid {} is there twice", slot.uuid.text));
     }
     if (!numbers.try_emplace(number, std::move(slot)).second) {
-      throw std::runtime_error("number " + std::to_string(number) + " is there twice");
+      throw std::runtime_error(fmt::format("number {} is there twice", number));
     }
   }
   return numbers;
@@ -64,9 +66,9 @@ Result<GpuNumbers> parse_gpu_numbers(std::string_view text) {
     const Json json = Json::parse(text);
     const int version = json_field<int>(json, "version");
     if (version != kVersion) {
-      return Error{ErrorCode::kInvalidArgument, "it has version " + std::to_string(version) +
-                                                    ", and this program reads version " +
-                                                    std::to_string(kVersion)};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("it has version {}, and this program reads version {}", version, kVersion)};
     }
     return numbers_from_json(json);
   } catch (const std::exception& problem) {

@@ -5,7 +5,7 @@
 
 #include "formats/gpu_numbers_json.h"
 
-// A file that is understood says the same when it is written again.
+// A file that is parsed survives a round trip.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto numbers =
       tranche::formats::parse_gpu_numbers({reinterpret_cast<const char*>(data), size});

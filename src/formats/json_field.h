@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields of a JSON object that somebody else may have written. The library's own
-// get<T>() takes any number for any other: it cuts 4294967297 down to 1, and what
-// it makes of 1e30 is undefined. These throw, and say what is wrong.
+// Fields of an untrusted JSON object. The library's own get<T>() converts any number to any
+// other: it truncates 4294967297 to 1, and 1e30 is undefined behaviour. These throw instead, with
+// a message.
 #pragma once
+
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <limits>
@@ -23,10 +25,9 @@ T json_value(const Json& value, const char* name) {
             ? std::in_range<T>(value.template get<std::uint64_t>())
             : value.is_number_integer() && std::in_range<T>(value.template get<std::int64_t>());
     if (!fits) {
-      throw std::runtime_error(std::string(name) + " is " + value.dump().substr(0, 40) +
-                               ", and not a whole number from " +
-                               std::to_string(std::numeric_limits<T>::min()) + " to " +
-                               std::to_string(std::numeric_limits<T>::max()));
+      throw std::runtime_error(fmt::format(
+          "{} is {}, and not a whole number from {} to {}", name, value.dump().substr(0, 40),
+          std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     }
   }
   return value.template get<T>();

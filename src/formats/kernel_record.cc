@@ -8,14 +8,15 @@ namespace {
 
 constexpr unsigned kFellOffTheBus = 79;
 
-// Takes `prefix` off the front of `text`; says whether it was there.
+// Removes `prefix` from the front of `text`; returns whether it was there.
 bool take(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
 
-// Everything before `mark`, which is taken too; empty when there is none.
+// Takes everything up to and including `mark` and returns the part before it; empty if there is
+// no mark.
 std::optional<std::string_view> take_until(std::string_view& text, std::string_view mark) {
   const std::size_t end = text.find(mark);
   if (end == std::string_view::npos) return std::nullopt;
@@ -60,8 +61,7 @@ bool written_by_the_kernel(std::string_view header) {
   return priority && *priority < 8;
 }
 
-// Takes everything before the driver's own words; false where they are not the
-// driver's.
+// Removes everything before the driver's message; false if the record is not the driver's.
 bool take_to_the_driver(std::string_view& record) {
   const auto header = take_until(record, ";");
   if (!header || !written_by_the_kernel(*header)) return false;

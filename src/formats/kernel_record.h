@@ -12,13 +12,12 @@
 
 namespace tranche::formats {
 
-// Reads one record of /dev/kmsg ("6,1234,5678,-;NVRM: Xid (PCI:0000:05:00): 79,
-// …"). Empty when it tells of no GPU error, or was not written by the kernel:
-// any program may write lines of its own.
+// Parses one record of /dev/kmsg ("6,1234,5678,-;NVRM: Xid (PCI:0000:05:00): 79, …"). Empty if it
+// is no GPU error, or if the kernel did not write it: any program may write lines of its own.
 std::optional<KernelXid> parse_kernel_record(std::string_view record);
 
-// Reads a record in which the driver says which GPU is at an address, as before its
-// first error: "NVRM: GPU at PCI:0000:91:00: GPU-…".
+// Parses a record in which the driver names the GPU at an address, as before its first error:
+// "NVRM: GPU at PCI:0000:91:00: GPU-…".
 std::optional<std::pair<PciAddress, std::string>> parse_introduction(std::string_view record);
 
 }  // namespace tranche::formats

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dynamic loader's list of libraries, /etc/ld.so.cache. It is how a driver
-// is found that was installed into a folder of its own (/opt/…, NixOS, old
-// Ubuntu's /usr/lib/nvidia-NNN). Pure, and trusts nothing in the bytes.
+// The dynamic loader's list of libraries, /etc/ld.so.cache. It leads to a driver in a folder of
+// its own (/opt/…, NixOS, old Ubuntu's /usr/lib/nvidia-NNN). Pure, and trusts nothing in the
+// bytes.
 #pragma once
 
 #include <string>

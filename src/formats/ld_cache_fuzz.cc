@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whatever the bytes, every path listed is one that is in them, and absolute.
+// Every listed path is absolute and contained in the bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

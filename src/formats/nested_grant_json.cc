@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/nested_grant_json.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -16,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-// Far more than a node has; a document with more is not one of ours.
+// Far more than a node has.
 constexpr std::size_t kMostDevices = 4096;
 constexpr std::array kForms = {ShareForm::kWhole, ShareForm::kReplicas, ShareForm::kMemory};
 
@@ -26,7 +28,7 @@ Json device_json(const NestedDevice& device) {
             {"index", device.index},
             {"model", device.model},
             {"memoryBytes", device.memory_bytes},
-            {"share", word(device.form)},
+            {"share", to_string(device.form)},
             {"shares", device.shares},
             {"sharesInAll", device.shares_in_all}};
   if (device.minor) json["minor"] = *device.minor;
@@ -43,9 +45,10 @@ T value_or(const Json& json, const char* key, const T& fallback) {
 
 ShareForm form_from(const std::string& text) {
   for (const ShareForm form : kForms) {
-    if (word(form) == text) return form;
+    if (to_string(form) == text) return form;
   }
-  throw std::runtime_error("share is '" + text + "', which is none of whole, replicas, memory");
+  throw std::runtime_error(
+      fmt::format("share is '{}', which is none of whole, replicas, memory", text));
 }
 
 NestedDevice device_from_json(const Json& json) {
@@ -55,7 +58,7 @@ NestedDevice device_from_json(const Json& json) {
   device.index = value_or(json, "index", std::string());
   device.model = value_or(json, "model", std::string());
   device.memory_bytes = value_or<std::uint64_t>(json, "memoryBytes", 0);
-  device.form = form_from(value_or(json, "share", std::string(word(ShareForm::kWhole))));
+  device.form = form_from(value_or(json, "share", std::string(to_string(ShareForm::kWhole))));
   device.shares = value_or(json, "shares", 1U);
   device.shares_in_all = value_or(json, "sharesInAll", 1U);
   if (json.contains("minor")) device.minor = json_field<unsigned>(json, "minor");
@@ -101,9 +104,9 @@ Result<NestedGrant> parse_nested_grant(std::string_view text) {
     const auto version = json_field<std::int64_t>(json, "version");
     if (version != kVersion) {
       return Error{ErrorCode::kInvalidArgument,
-                   "its version is " + std::to_string(version) + ", and this program knows " +
-                       std::to_string(kVersion) +
-                       ": update this program, or run the same one on the host"};
+                   fmt::format("its version is {}, and this program knows {}: update this program, "
+                               "or run the same one on the host",
+                               version, kVersion)};
     }
     return grant_from_json(json);
   } catch (const std::exception& problem) {

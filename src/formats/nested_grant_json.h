@@ -2,9 +2,9 @@
 //
 // A host's grant as the agent inside the pod reads it: a versioned JSON document. Pure.
 //
-// The document is a contract between agents of different versions: fields are
-// added, never changed; whoever reads it passes over what it does not know. A
-// reader that does not know the version number refuses the whole.
+// The document is a contract between agents of different versions: fields are added, never
+// changed, and a reader ignores unknown fields. A reader refuses a document with an unknown
+// version number.
 #pragma once
 
 #include <string>

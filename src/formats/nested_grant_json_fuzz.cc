@@ -6,7 +6,7 @@
 
 #include "formats/nested_grant_json.h"
 
-// What is read is written the same way again.
+// A grant that is parsed survives a round trip.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto grant = tranche::formats::parse_nested_grant(
       std::string_view(reinterpret_cast<const char*>(data), size));

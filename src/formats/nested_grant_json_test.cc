@@ -36,7 +36,7 @@ TEST(NestedGrantDocument, SaysAllThatIsGranted) {
   EXPECT_EQ(*read, a_grant());
 }
 
-// Fields that are gone or renamed break guests that are older or newer than we.
+// Removed or renamed fields break older or newer guests.
 TEST(NestedGrantDocument, HasTheseFieldsInVersionOne) {
   EXPECT_EQ(to_json(NestedGrant{.id = "3f",
                                 .resource = "nvidia.com/gpu",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A random life of GPU numbers: cards fall off the bus, come back, are swapped,
-// moved, plugged and unplugged; the driver is reopened, the agent restarts. An
-// oracle of its own says which number each slot has.
+// A random life of GPU numbers: cards fall off the bus, come back, are swapped, moved, plugged
+// and unplugged; the driver is reopened, the agent restarts. A separate oracle says which number
+// each slot has.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -73,8 +73,8 @@ class Machine {
     }
   }
 
-  // What the driver lists, in its order. A card that left since the session began
-  // fails and does not say who it is; `failing` does so for the time being.
+  // The driver's list in its order. A card that left since the session began fails and does not
+  // report its identity; a `failing` one does so temporarily.
   DriverReading read(std::optional<unsigned> failing = std::nullopt) const {
     DriverReading reading{.kind = DriverKind::kNvml, .session = session_};
     for (const auto& [slot, id] : listed_) {
@@ -170,7 +170,7 @@ class Oracle {
   std::map<PciAddress, GpuUuid> last_card_;
 };
 
-// As the agent does: faults and numbers through their files.
+// Like the agent: faults and numbers through their files.
 NodeState restarted(const NodeState& state) {
   NodeState next = *parse_fault_memory(to_fault_memory(state));
   next.inventory.numbers = *parse_gpu_numbers(to_json(state.inventory.numbers));
@@ -190,7 +190,7 @@ void check(const NodeState& state, const Oracle& oracle) {
   std::set<unsigned> numbers;
   for (const Gpu& gpu : inventory.gpus) {
     EXPECT_TRUE(numbers.insert(gpu.index).second) << "two GPUs have number " << gpu.index;
-    // One whose number was forgotten has none until it answers again.
+    // A GPU with a forgotten number has none until it answers again.
     if (!gpu.driver_index || !oracle.number_at(*gpu.pci)) continue;
     EXPECT_EQ(gpu.index, oracle.number_at(*gpu.pci)) << "the number of " << to_string(*gpu.pci);
     EXPECT_EQ(is_offered(catalog, gpu.uuid), oracle.number_at(*gpu.pci) != kExcluded)

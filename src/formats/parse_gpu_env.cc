@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/parse_gpu_env.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -19,8 +21,8 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool is_text(char c) { return (c > ' ' && c < 0x7f) || is_space(c) || c == '\n'; }
 
-// The variable that our own host sets; where a file has it, nothing else in it
-// counts: another one beside it may list all GPUs of the node.
+// The variable that our own host sets. In a file that has it nothing else counts, because another
+// variable may list all GPUs of the node.
 constexpr std::string_view kAllocated = "NVIDIA_ALLOCATED_DEVICES";
 
 // A line as a shell would read it.
@@ -56,12 +58,12 @@ Result<std::vector<Line>> lines_of(std::string_view text) {
     std::erase_if(lines, [](const Line& line) { return line.variable != kAllocated; });
   } else if (variables.size() > 1) {
     return Error{ErrorCode::kInvalidArgument,
-                 "it sets several variables, and none of them is " + std::string(kAllocated)};
+                 fmt::format("it sets several variables, and none of them is {}", kAllocated)};
   }
   return lines;
 }
 
-// A uuid, an index, or the name of a device node; not every text is one.
+// Whether the word may be a uuid, an index, or the name of a device node.
 bool may_be_device(std::string_view word) {
   if (word.starts_with("GPU-") || word.starts_with("MIG-")) return true;
   if (word.starts_with("nvidia")) word.remove_prefix(6);
@@ -73,7 +75,7 @@ bool may_be_device(std::string_view word) {
 
 std::string brief(std::string_view word) {
   constexpr std::size_t kMost = 40;
-  return "'" + std::string(word.substr(0, kMost)) + (word.size() > kMost ? "…'" : "'");
+  return fmt::format("'{}{}'", word.substr(0, kMost), word.size() > kMost ? "…" : "");
 }
 
 std::string_view without_quotes(std::string_view word) {
@@ -104,9 +106,8 @@ std::vector<std::string_view> words_of(std::string_view line) {
 Result<GpuEnv> parse_gpu_env(std::string_view text) {
   if (const auto bad = std::ranges::find_if_not(text, is_text); bad != text.end()) {
     return Error{ErrorCode::kInvalidArgument,
-                 "byte " + std::to_string(bad - text.begin() + 1) + " is " +
-                     std::to_string(static_cast<unsigned char>(*bad)) +
-                     ", which no list of GPUs has: " + std::string(kExpected)};
+                 fmt::format("byte {} is {}, which no list of GPUs has: {}", bad - text.begin() + 1,
+                             unsigned{static_cast<unsigned char>(*bad)}, kExpected)};
   }
   const Result<std::vector<Line>> lines = lines_of(text);
   if (!lines) return lines.error();
@@ -122,7 +123,7 @@ Result<GpuEnv> parse_gpu_env(std::string_view text) {
       const std::string_view name = device_of(word);
       if (!may_be_device(name) || word.size() > kLongestName) {
         return Error{ErrorCode::kInvalidArgument,
-                     brief(word) + " is no GPU: " + std::string(kExpected)};
+                     fmt::format("{} is no GPU: {}", brief(word), kExpected)};
       }
       if (seen.insert(name).second) env.names.emplace_back(name);
     }

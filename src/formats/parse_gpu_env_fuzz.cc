@@ -6,7 +6,7 @@
 
 #include "formats/parse_gpu_env.h"
 
-// What is read has no empty name, none twice, and nothing that is no text.
+// The result has no empty or repeated name, and only printable text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto env =
       tranche::formats::parse_gpu_env(std::string_view(reinterpret_cast<const char*>(data), size));

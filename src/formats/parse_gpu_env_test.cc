@@ -74,7 +74,7 @@ TEST(GpuEnvFile, IsRefusedWholeWhenAWordIsNoGpu) {
   EXPECT_THAT(must_parse("nvidia0").names, ElementsAre("nvidia0"));
 }
 
-// `env | grep NVIDIA > /gpu.env` on a host of ours.
+// `env | grep NVIDIA > /gpu.env` on one of our hosts.
 TEST(GpuEnvFile, CountsTheAllocatedDevicesAloneWhereItHasThem) {
   EXPECT_EQ(must_parse("NVIDIA_VISIBLE_DEVICES=all\nNVIDIA_ALLOCATED_DEVICES=GPU-b\nREPLICAS=0\n"),
             (GpuEnv{.names = {"GPU-b"}}));

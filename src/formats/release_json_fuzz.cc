@@ -6,7 +6,7 @@
 #include "core/health/release.h"
 #include "formats/release_json.h"
 
-// A file that is understood says the same when it is written again.
+// A file that is parsed survives a round trip.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto release =
       tranche::formats::parse_release_memory({reinterpret_cast<const char*>(data), size});

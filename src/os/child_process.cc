@@ -2,6 +2,7 @@
 #include "os/child_process.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -22,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kKeptOutput = 64 << 10;
-// Where the kernel cannot tell of an end, it is looked for this often.
+// Poll interval on kernels without pidfd_open.
 constexpr std::chrono::milliseconds kLookAgain{50};
 
 // posix_spawn's two parameter blocks, freed with the scope.
@@ -39,8 +40,7 @@ class SpawnParameters {
     ::posix_spawnattr_destroy(&attributes);
   }
 
-  // Our threads block signals and gRPC ignores SIGPIPE: the program gets
-  // neither from us.
+  // Our threads block signals and gRPC ignores SIGPIPE: the program must inherit neither.
   void reset_signals(bool own_session) {
     sigset_t none;
     sigset_t all;
@@ -77,7 +77,7 @@ int milliseconds_left(Clock::time_point deadline) {
   return static_cast<int>(std::clamp<std::chrono::milliseconds::rep>(left.count(), 0, 1 << 30));
 }
 
-// Takes what is there; false when the other side has closed.
+// Reads what is available; false when the other side has closed.
 bool take(int fd, std::string& kept) {
   std::array<char, 4096> buffer{};
   const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -88,7 +88,7 @@ bool take(int fd, std::string& kept) {
   return true;
 }
 
-// Reads both until they are closed or the deadline has passed.
+// Reads both pipes until they are closed or the deadline has passed.
 void drain(Pipe& out, Pipe& err, Finished& finished, Clock::time_point deadline) {
   while (out.read || err.read) {
     std::array<pollfd, 2> polled{pollfd{out.read.get(), POLLIN, 0},
@@ -100,10 +100,9 @@ void drain(Pipe& out, Pipe& err, Finished& finished, Clock::time_point deadline)
   }
 }
 
-// A list of /proc: texts that each end with a zero.
+// A file of /proc that consists of zero-terminated strings.
 std::vector<std::string> proc_texts(pid_t pid, const char* name) {
-  const Result<std::string> content =
-      read_file("/proc/" + std::to_string(pid) + "/" + name, 1 << 20);
+  const Result<std::string> content = read_file(fmt::format("/proc/{}/{}", pid, name), 1 << 20);
   return content ? split(*content, '\0') : std::vector<std::string>{};
 }
 
@@ -162,10 +161,10 @@ bool Process::has_ended() {
   if (reaped == pid_) {
     ended_ = true;
     if (WIFEXITED(status)) exit_code_ = WEXITSTATUS(status);
-    ending_ = WIFEXITED(status) ? "exit code " + std::to_string(WEXITSTATUS(status))
-                                : "signal " + std::to_string(WTERMSIG(status));
+    ending_ = WIFEXITED(status) ? fmt::format("exit code {}", WEXITSTATUS(status))
+                                : fmt::format("signal {}", WTERMSIG(status));
   } else if (reaped < 0) {
-    // Not our child: an agent before us started it.
+    // Not our child: an earlier agent started it.
     pollfd polled{fd_.get(), POLLIN, 0};
     ended_ = fd_ ? ::poll(&polled, 1, 0) > 0 : ::kill(pid_, 0) != 0;
   }
@@ -201,8 +200,8 @@ Result<Finished> run_program(const Command& command, const std::string& input,
   if (!out) return out.error();
   Result<Pipe> err = make_pipe();
   if (!err) return err.error();
-  // Small enough for the pipe's buffer, and put there while we hold the reading
-  // end ourselves: it neither blocks nor raises SIGPIPE.
+  // It fits the pipe's buffer, and we still hold the reading end: the write neither blocks nor
+  // raises SIGPIPE.
   if (!input.empty() && ::write(in->write.get(), input.data(), input.size()) < 0) {
     return errno_error("writing to " + command.words[0]);
   }
@@ -217,8 +216,8 @@ Result<Finished> run_program(const Command& command, const std::string& input,
   const auto left = std::chrono::milliseconds(milliseconds_left(deadline));
   if (!process->wait(left)) {
     process->kill();
-    // A process in an uninterruptible wait (a driver call) does not even die:
-    // it is not waited for. It becomes a zombie of ours if it ever ends.
+    // A process in an uninterruptible wait (a driver call) survives even SIGKILL, so do not wait
+    // for it. It becomes our zombie if it ever ends.
     process->wait(std::chrono::seconds(1));
     return finished;
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Other programs: starting one, waiting for one, ending one. Started with
-// posix_spawn, which is safe beside other threads, usually each in a session of
-// its own, so that no signal of a terminal or a service manager meant for us is
-// for it too.
+// Starts, awaits and kills other programs. posix_spawn is safe with other threads. A program
+// usually gets its own session, so that signals from a terminal or a service manager to us do not
+// reach it.
 #pragma once
 
 #include <signal.h>
@@ -40,38 +39,37 @@ struct Pipe {
 // Neither end is inherited.
 Result<Pipe> make_pipe();
 
-// What a program's standard input, output and error are; /dev/null where -1.
+// A program's standard input, output and error; -1 is /dev/null.
 struct Streams {
   int in = -1;
   int out = -1;
   int err = -1;
 };
 
-// A process that was started by us, or by an agent before us. Letting go of
-// one does not end it.
+// A process that this agent or an earlier one started. Destroying the object does not end the
+// process.
 class Process {
  public:
   Process() = default;
   static Result<Process> spawn(const Command& command, const Streams& streams);
-  // The process that has the number now. Whoever means a certain process checks
-  // that it is the one after this, because numbers are used again.
+  // The process that has this pid now. Pids are reused, so check afterwards that it is the
+  // expected process.
   static Process of(pid_t pid);
 
   pid_t pid() const { return pid_; }
   explicit operator bool() const { return pid_ > 0; }
-  // Readable once it has ended; -1 on a kernel without pidfd_open (before 5.3).
+  // Readable once the process has ended; -1 on a kernel without pidfd_open (before 5.3).
   int fd() const { return fd_.get(); }
 
-  // True when it has ended. A child is reaped then.
+  // Reaps a child that has ended.
   bool has_ended();
-  // Of a child that was reaped: its exit code, or empty where a signal ended it.
+  // The exit code of a reaped child; empty if a signal ended it.
   std::optional<int> exit_code() const { return exit_code_; }
-  // "exit code 1", "signal 9", or "" where it is not known.
+  // "exit code 1", "signal 9", or "" if unknown.
   const std::string& ending() const { return ending_; }
-  // Waits until it has ended; false when patience is over first.
+  // Waits until the process has ended; false after `patience`.
   bool wait(std::chrono::milliseconds patience);
-  // By pidfd, so that no other process that got the number is hit. A kernel
-  // without pidfds sends it to the number.
+  // Uses the pidfd, so that a reused pid is not hit. A kernel without pidfds signals the pid.
   void kill(int signal = SIGKILL) const;
 
  private:
@@ -83,26 +81,24 @@ class Process {
 };
 
 struct Finished {
-  std::optional<int> exit_code;  // empty: killed, because patience was over or by another
+  std::optional<int> exit_code;  // empty: killed by us after `patience`, or by another process
   std::string out;
   std::string err;
 };
 
-// Runs a program to its end, gives it `input`, and kills it when patience is
-// over. At most 64 KiB of each output are kept.
+// Runs a program to its end with `input`, and kills it after `patience`. Keeps at most 64 KiB of
+// each output.
 Result<Finished> run_program(const Command& command, const std::string& input,
                              std::chrono::milliseconds patience);
 
-// Processes that were started with NAME=value in their environment and with
-// `word` in one of their arguments. Only those that /proc lets us read, and not
-// one that is just being started.
+// Processes with NAME=value in their initial environment and `word` in one of their arguments.
+// Misses processes that /proc does not let us read or that are just being started.
 std::vector<pid_t> find_processes(const std::string& variable, const std::string& word);
-// Whether the process is such a one.
 bool is_process(pid_t pid, const std::string& variable, const std::string& word);
-// Opens the process and checks after that what it is; empty: it is another by now.
+// Opens the process, then checks it; empty if the pid belongs to another process by now.
 std::optional<Process> open_process(pid_t pid, const std::string& variable,
                                     const std::string& word);
-// The variable as process `pid` was started with; empty where it has none.
+// The variable in the initial environment of process `pid`; empty if it has none.
 std::optional<std::string> variable_of(pid_t pid, const std::string& name);
 
 }  // namespace tranche::os

@@ -97,10 +97,10 @@ TEST(OwnEnvironment, IsWhatAProgramThatInheritsItGets) {
 
 TEST(AProcess, IsFoundByItsEnvironmentAndItsWords) {
   const std::string mine = "TRANCHE_TEST_" + std::to_string(::getpid()) + "=1";
-  // No shell: what it forks has its words until it has become another program.
+  // No shell: a process that it forks has its arguments until exec.
   Result<Process> process = Process::spawn({{"/bin/sleep", "1000"}, {mine, "PATH=/nowhere"}}, {});
   ASSERT_TRUE(process);
-  // The kernel lets us go on a moment before it has the new words in place.
+  // posix_spawn returns a moment before the new arguments are in place.
   while (find_processes(mine, "1000").empty() && !process->wait(milliseconds(1))) {
   }
   EXPECT_THAT(find_processes(mine, "1000"), ElementsAre(process->pid()));
@@ -133,7 +133,7 @@ TEST(DaemonOutput, NeverBlocksItsWriterAndGivesTheNewestLines) {
   ASSERT_TRUE(output);
   const Result<UniqueFd> out = output->writing_end();
   ASSERT_TRUE(out);
-  // Far more than a pipe holds, and nobody reads.
+  // Far more than a pipe holds, without a reader.
   Result<Process> writer = Process::spawn(
       shell("i=0; while [ $i -lt 20000 ]; do echo a line of log; i=$((i+1)); done; exit 0"),
       {.out = out->get()});

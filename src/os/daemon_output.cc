@@ -23,8 +23,8 @@ Result<DaemonOutput> DaemonOutput::open(const std::string& path) {
   if (::mkfifo(path.c_str(), 0600) != 0 && errno != EEXIST) return errno_error("making " + path);
   DaemonOutput output;
   output.path_ = path;
-  // Open for writing as well: without any writer, between two daemons, poll
-  // would return at once for ever.
+  // Open for writing as well: with no writer, between two daemons, poll would return at once for
+  // ever.
   output.read_ = UniqueFd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!output.read_) return errno_error("opening " + path);
   return output;
@@ -45,7 +45,7 @@ std::deque<std::string> DaemonOutput::take_lines() {
     if (count <= 0) break;
     part_.append(buffer.data(), static_cast<std::size_t>(count));
     for (std::size_t end = part_.find('\n'); end != std::string::npos; end = part_.find('\n')) {
-      // Pods can put words into it.
+      // Pods can influence the text.
       lines.push_back(printable(part_.substr(0, end)));
       part_.erase(0, end + 1);
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a daemon writes to its standard output. A named pipe that the daemon
-// itself holds open at both ends and that never blocks it: it goes on writing
-// when no agent reads, loses what does not fit, and the next agent reads on.
-// (An ordinary pipe would end it with SIGPIPE as soon as we are gone, a file
-// would grow for ever.)
+// The standard output of a daemon: a named pipe that the daemon itself holds open at both ends
+// and that never blocks it. It keeps writing when no agent reads, loses what does not fit, and
+// the next agent continues reading. (An ordinary pipe would end it with SIGPIPE when the agent
+// exits, a file would grow for ever.)
 //
 // Not thread-safe: belongs to the thread that polls fd().
 #pragma once
@@ -19,15 +18,15 @@ namespace tranche::os {
 
 class DaemonOutput {
  public:
-  // Makes the pipe where it is not there yet, and opens it for reading.
+  // Creates the pipe if it is missing, and opens it for reading.
   static Result<DaemonOutput> open(const std::string& path);
-  // What to give to the daemon.
+  // For the daemon.
   Result<UniqueFd> writing_end() const;
 
   int fd() const { return read_.get(); }
-  // Whole lines that came since the last call, at most the newest 100.
+  // Complete lines since the last call, at most the newest 100.
   std::deque<std::string> take_lines();
-  // The last line of all; empty when there was none.
+  // The last line so far; empty if there was none.
   const std::string& last_line() const { return last_; }
 
  private:

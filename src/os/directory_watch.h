@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Watches a directory for names that appear, vanish or are rewritten. Always
-// the directory and never a file in it: the kubelet replaces its socket and a
-// ConfigMap update swaps a link, and a watch on the file would die with it.
+// Watches a directory for names that appear, vanish or are rewritten. It watches the directory
+// and not a file in it, because the kubelet replaces its socket and a ConfigMap update swaps a
+// link: a watch on the file would die with it.
 //
 // Not thread-safe: belongs to the thread that polls fd().
 #pragma once
@@ -29,8 +29,8 @@ class DirectoryWatch {
   // Readable when drain() has something to give.
   int fd() const { return fd_.get(); }
 
-  // What happened since the last call, in order. Never blocks. When events were
-  // lost to an overflow, says kDirectoryGone: look at everything again.
+  // Events since the last call, in order. Never blocks. Returns kDirectoryGone if events were
+  // lost to an overflow: check everything again.
   std::vector<Event> drain();
 
  private:

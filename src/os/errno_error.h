@@ -14,7 +14,7 @@ namespace tranche::os {
 // directory".
 inline Error errno_error(std::string_view doing, int error = errno) {
   const ErrorCode code = error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
-  return {code, std::string(doing) + ": " + std::generic_category().message(error)};
+  return Error{code, std::generic_category().message(error)}.in(doing);
 }
 
 }  // namespace tranche::os

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells one version of a file from the next without reading it: another file at the same
-// path, or the same file written again.
+// Distinguishes versions of a file without reading it: another file at the same path, or the same
+// file written again.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,8 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
-// Of the file that the path leads to, links followed; empty: there is none.
+// The file at `path`, links followed; empty if there is none.
 std::optional<FileIdentity> file_identity(const std::string& path);
-// Of an open file.
 std::optional<FileIdentity> file_identity(int fd);
 FileIdentity file_identity(const struct stat& status);
 

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,12 +49,12 @@ Result<std::string> read_all(int fd, const std::string& path, std::size_t limit)
     content.append(buffer.data(), static_cast<std::size_t>(count));
     if (content.size() > limit) {
       return Error{ErrorCode::kInvalidArgument,
-                   "reading " + path + ": larger than " + std::to_string(limit) + " bytes"};
+                   fmt::format("reading {}: larger than {} bytes", path, limit)};
     }
   }
 }
 
-// O_NONBLOCK: a pipe has no writer perhaps, and a lease may be held.
+// O_NONBLOCK: a pipe may have no writer, and a lease may be held.
 constexpr int kToRead = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 
 bool is_character_device(int fd) {
@@ -64,11 +65,10 @@ bool is_character_device(int fd) {
 Status check_owner(const struct stat& status, const std::string& path) {
   if (status.st_uid == 0 || status.st_uid == ::geteuid()) return Done{};
   return Error{ErrorCode::kInvalidArgument,
-               path + " belongs to user " + std::to_string(status.st_uid)};
+               fmt::format("{} belongs to user {}", path, status.st_uid)};
 }
 
-// Takes the write permission of others off a folder of ours. A sticky one is there
-// for everybody.
+// Removes the write permission of others from our folder. A sticky folder is shared by design.
 Result<FolderMode> keep_others_out(int fd, const struct stat& status, const std::string& path) {
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
   const mode_t found = status.st_mode & 07777U;
@@ -86,7 +86,7 @@ Result<FolderMode> keep_others_out(int fd, const struct stat& status, const std:
 Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const UniqueFd fd(::open(path.c_str(), kToRead));
   if (!fd) return errno_error("opening " + path);
-  // /dev/null is a file for who has none to give.
+  // /dev/null stands for an empty file.
   if (Status plain = check_plain(fd.get(), path); !plain && !is_character_device(fd.get())) {
     return plain.error();
   }
@@ -111,7 +111,7 @@ Status write_atomically(const std::string& path, std::string_view content, mode_
   const std::size_t slash = path.find_last_of('/');
   const std::string folder = parent_of(path);
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  std::string temporary = folder + "/." + name + ".XXXXXX";
+  std::string temporary = fmt::format("{}/.{}.XXXXXX", folder, name);
 
   const UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return errno_error("creating a file in " + folder);
@@ -158,7 +158,7 @@ Status make_directories(const std::string& path, mode_t mode) {
 
 Result<FolderMode> make_private_directory(const std::string& path) {
   if (Status made = make_directories(path, 0700); !made) return made.error();
-  // Of a link, both the link and what it leads to.
+  // Checks a link itself and its target.
   struct stat link{};
   if (::lstat(path.c_str(), &link) != 0) return errno_error("looking at " + path);
   if (Status ours = check_owner(link, path); !ours) return ours.error();

@@ -19,12 +19,10 @@
 namespace tranche::os {
 namespace {
 
-// The kernel tells nobody that a lock is free but those who block on it, and a
-// call that blocks would not hear a signal.
+// Polled, because a blocking lock call would not see a signal.
 constexpr int kTryAgainMs = 200;
 
-// Whether the open file is still the one at the path: the kubelet removes what lies
-// in its folder when it starts.
+// Whether the open file is still at the path: the kubelet empties its folder when it starts.
 bool is_at(const std::string& path, int fd) {
   return is_same_file(file_identity(path), file_identity(fd));
 }
@@ -36,14 +34,14 @@ bool asks_to_end(const UniqueFd& signals) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
 }
 
-// What is locked, and what is said to who waits for it.
+// The lock file and the message while waiting.
 struct Lock {
   std::string path;
   int flags = 0;  // of open()
   const char* waiting = nullptr;
 };
 
-// An empty descriptor: a signal asks us to end.
+// An empty descriptor: a signal asks us to exit.
 Result<UniqueFd> wait_for_lock(const Lock& lock, const UniqueFd& signals, Log& log) {
   const std::string& path = lock.path;
   bool has_waited = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The locks by which two agents on one node follow each other: the new one of an
-// update serves only when the old one has ended. The main thread's.
+// Locks between two agents on one node: after an update the new agent serves only when the old
+// one has exited. Main thread only.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,18 @@
 
 namespace tranche::os {
 
-// Held as long as this lives.
+// Released by the destructor.
 struct InstanceLock {
   UniqueFd fd;
-  std::optional<int> exit_code;  // it is not held, and we are to end with this
+  std::optional<int> exit_code;  // the lock is not held: exit with this code
 };
 
-// Google's, of -enable-flock-wait. Takes the lock, and waits for it as long as another process has
-// it, or until one of `signals` (signals.h) asks us to end. Without a path there is no lock.
+// Google's -enable-flock-wait. Waits for the lock until another process releases it or one of
+// `signals` (signals.h) asks us to exit. Does nothing without a path.
 InstanceLock take_instance_lock(const std::string& path, const UniqueFd& signals, Log& log);
 
-// Our own: the state folder itself, for as long as the process lives. Two agents that
-// share one would take the kubelet's registration from each other. Where the folder
-// cannot be locked there is no lock.
+// Locks the state folder until the process exits. Two agents that share one would take the
+// kubelet's registration from each other. Holds no lock if the folder cannot be locked.
 InstanceLock lock_state_folder(const std::string& folder, const UniqueFd& signals, Log& log);
 
 }  // namespace tranche::os

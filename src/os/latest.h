@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Latest<T>: the newest immutable value of something, and a way to wait for a
-// newer one. It is the channel between our threads: a writer publishes whole
-// values, any number of readers take them. Readers that fall behind skip to
-// the newest value; none is ever handed half of one.
+// Latest<T>: the newest immutable value, and a way to wait for a newer one. It is the channel
+// between our threads: a writer publishes whole values, any number of readers take them. Slow
+// readers skip to the newest value.
 //
 // Thread-safe.
 #pragma once
@@ -25,7 +24,7 @@ class Latest {
     std::shared_ptr<const T> value;
   };
 
-  // Publishes `value` unless it equals the current one; says whether it did.
+  // Publishes `value` unless it equals the current one; returns whether it did.
   bool publish(T value) {
     {
       const std::lock_guard lock(mutex_);
@@ -41,8 +40,8 @@ class Latest {
     return current_;
   }
 
-  // Waits until there is a version above `seen`, or `patience` is over. Either
-  // way returns what is current: the caller compares versions.
+  // Waits for a version above `seen`, at most `patience`. Returns the current value either way:
+  // the caller compares versions.
   Versioned wait_newer(std::uint64_t seen, std::chrono::milliseconds patience) const {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, patience, [&] { return current_.version > seen; });

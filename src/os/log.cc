@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/log.h"
 
+#include <fmt/core.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,8 +25,8 @@ std::string_view level_name(LogLevel level) {
   return "?";
 }
 
-// Control characters must not be able to forge a second line or move a terminal's cursor, and
-// a line is valid UTF-8, in either format.
+// Control characters must not forge a second line or move a terminal's cursor, and a line is
+// valid UTF-8 in either format.
 void append_escaped(std::string& out, std::string_view text) {
   std::size_t plain = plain_prefix(text);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -141,8 +142,8 @@ void Log::write(LogLevel level, std::string_view message, Fields fields) const {
   const std::lock_guard lock(mutex_);
   if (level < least_) return;
   const std::string body = format_log_line(format_, level, message, fields);
-  sink_(format_ == LogFormat::kText ? utc_now() + " " + body + "\n"
-                                    : R"({"time":")" + utc_now() + R"(",)" + body + "}\n");
+  sink_(format_ == LogFormat::kText ? fmt::format("{} {}\n", utc_now(), body)
+                                    : fmt::format("{{\"time\":\"{}\",{}}}\n", utc_now(), body));
 }
 
 bool OnChange::changed(const std::string& key, const std::string& text) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Log lines for people or for programs: a message and its values, one line
-// each, in text (`message key=value`) or JSON. Only the edges log, and only
-// changes; what is pure has no logger.
+// Log lines: a message and its values, one line each, as text (`message key=value`) or JSON. Only
+// edges log, and only changes; pure code has no logger.
 //
 // Thread-safe: a line is one write.
 #pragma once
@@ -50,12 +49,11 @@ class Log {
   LogLevel least_ = LogLevel::kInfo;
 };
 
-// Remembers what was last said under a key, so that a state which is looked at
-// every few seconds is logged when it changes and not each time.
-// Not thread-safe: belongs to one thread.
+// Remembers the last text by key, so that a polled state is logged only when it changes. Not
+// thread-safe: belongs to one thread.
 class OnChange {
  public:
-  // True when `text` differs from what was last given for `key`.
+  // True if `text` differs from the last text for `key`.
   bool changed(const std::string& key, const std::string& text);
   void forget(const std::string& key) { last_.erase(key); }
 
@@ -63,7 +61,7 @@ class OnChange {
   std::map<std::string, std::string> last_;
 };
 
-// The line that would be written, without the time; for the formats' tests.
+// The line without the time; for tests of the formats.
 std::string format_log_line(LogFormat format, LogLevel level, std::string_view message,
                             Log::Fields fields);
 

@@ -13,7 +13,7 @@
 namespace tranche::os {
 namespace {
 
-// Not IN_MODIFY: what is being written is looked at when it is finished.
+// Not IN_MODIFY: IN_CLOSE_WRITE reports the finished file.
 constexpr std::uint32_t kMask = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM |
                                 IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF;
 
@@ -24,8 +24,8 @@ PathsWatch::PathsWatch() : fd_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
 bool PathsWatch::set(const std::vector<std::string>& paths) {
   if (!fd_) return false;
   bool is_complete = true;
-  // A path may lead to another file than before: each is asked for again, and
-  // the kernel answers with the same number where it is the same file.
+  // A path may lead to another file than before, so add each again. The kernel returns the same
+  // number for the same file.
   std::map<std::string, int> next;
   std::set<int> kept;
   for (const std::string& path : paths) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Watches any number of paths, files and folders, and says that something
-// happened to one of them. What exactly is for the caller to look up: this is
-// for those who read everything again anyway.
+// Watches any number of files and folders and reports that something happened to one of them. It
+// does not say what: callers read everything again anyway.
 //
 // Not thread-safe: belongs to the thread that polls fd().
 #pragma once
@@ -19,12 +18,11 @@ class PathsWatch {
  public:
   PathsWatch();
 
-  // Watches these and no others. Those that are not there are passed over: whoever
-  // waits for one watches the folder above it. False: one that is there cannot be
-  // watched, because the kernel allows no more.
+  // Watches exactly these paths. Skips missing ones: to wait for one, watch its parent folder.
+  // False if the kernel refuses a watch on an existing path because of its limit.
   bool set(const std::vector<std::string>& paths);
 
-  // Readable when drain() would say true; -1 where the kernel allows no watch.
+  // Readable when drain() would return true; -1 if the kernel allows no watch.
   int fd() const { return fd_.get(); }
   // Whether anything happened since the last call. Never blocks.
   bool drain();

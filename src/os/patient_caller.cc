@@ -8,15 +8,15 @@
 namespace tranche::os {
 namespace {
 
-// For the end of the process, which must know whether threads are still inside
-// a library; nothing else depends on it.
+// At exit the process must know whether threads are still inside a library; nothing else depends
+// on it.
 std::atomic<int> left_behind{0};
 
 }  // namespace
 
 int calls_left_behind() { return left_behind.load(); }
 
-struct PatientCaller::Desk {
+struct PatientCaller::Shared {
   std::mutex mutex;
   std::condition_variable_any changed;
   // Guarded by mutex.
@@ -27,52 +27,53 @@ struct PatientCaller::Desk {
 };
 
 PatientCaller::~PatientCaller() {
-  if (!desk_) return;
+  if (!shared_) return;
   {
-    const std::lock_guard lock(desk_->mutex);
-    desk_->closed = true;
-    desk_->changed.notify_all();
+    const std::lock_guard lock(shared_->mutex);
+    shared_->closed = true;
+    shared_->changed.notify_all();
   }
   thread_.join();
 }
 
 bool PatientCaller::run(std::function<void()> work, std::chrono::milliseconds patience,
                         const std::stop_token& stop) {
-  if (!desk_) {
-    desk_ = std::make_shared<Desk>();
-    thread_ = std::thread(run_calls, desk_);
+  if (!shared_) {
+    shared_ = std::make_shared<Shared>();
+    thread_ = std::thread(run_calls, shared_);
   }
-  std::unique_lock lock(desk_->mutex);
-  desk_->work = std::move(work);
-  desk_->busy = true;
-  desk_->changed.notify_all();
-  const bool in_time = desk_->changed.wait_for(lock, stop, patience, [&] { return !desk_->busy; });
+  std::unique_lock lock(shared_->mutex);
+  shared_->work = std::move(work);
+  shared_->busy = true;
+  shared_->changed.notify_all();
+  const bool in_time =
+      shared_->changed.wait_for(lock, stop, patience, [&] { return !shared_->busy; });
   if (!in_time) {
-    desk_->closed = true;
-    desk_->counted = true;
+    shared_->closed = true;
+    shared_->counted = true;
     ++left_behind;
     lock.unlock();
     thread_.detach();
-    desk_.reset();  // the next call gets a new thread
+    shared_.reset();  // the next call gets a new thread
   }
   return in_time;
 }
 
-void PatientCaller::run_calls(const std::shared_ptr<Desk>& desk) {
-  // For people who look at what a process does; at most 15 letters.
+void PatientCaller::run_calls(const std::shared_ptr<Shared>& shared) {
+  // Shown in process listings; at most 15 characters.
   ::pthread_setname_np(::pthread_self(), kPatientThread);
-  std::unique_lock lock(desk->mutex);
+  std::unique_lock lock(shared->mutex);
   while (true) {
-    desk->changed.wait(lock, [&] { return desk->busy || desk->closed; });
-    if (!desk->busy) return;
-    const std::function<void()> work = std::move(desk->work);
+    shared->changed.wait(lock, [&] { return shared->busy || shared->closed; });
+    if (!shared->busy) return;
+    const std::function<void()> work = std::move(shared->work);
     lock.unlock();
     work();
     lock.lock();
-    desk->busy = false;
-    if (desk->counted) --left_behind;
-    desk->changed.notify_all();
-    if (desk->closed) return;
+    shared->busy = false;
+    if (shared->counted) --left_behind;
+    shared->changed.notify_all();
+    if (shared->closed) return;
   }
 }
 

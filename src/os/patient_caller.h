@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PatientCaller makes calls that may never return, and is still there
-// afterwards. A driver call can block for ever when a card falls off the bus;
-// such a call keeps its thread, which is left behind and replaced.
+// PatientCaller makes calls that may never return. A driver call can block for ever when a card
+// falls off the bus; such a call keeps its thread, which is abandoned and replaced.
 //
-// Not thread-safe: one thread calls. The work runs on another thread and, when
-// it is left behind, outlives the caller: it must own what it touches.
+// Not thread-safe: one thread calls. The work runs on another thread and, when abandoned,
+// outlives the caller: it must own what it touches.
 #pragma once
 
 #include <atomic>
@@ -21,10 +20,10 @@
 
 namespace tranche::os {
 
-// What the threads that calls are made on are called.
+// The name of the threads that make calls.
 inline constexpr const char* kPatientThread = "patient-caller";
 
-// Tells whether a call that was left behind has come back after all.
+// Reports whether an abandoned call has returned after all.
 class StuckCall {
  public:
   StuckCall() = default;
@@ -38,7 +37,7 @@ class StuckCall {
   std::shared_ptr<const std::atomic<bool>> finished_;
 };
 
-// How many calls of this process have been left behind and not come back.
+// Number of abandoned calls of this process that have not returned.
 int calls_left_behind();
 
 class PatientCaller {
@@ -46,16 +45,16 @@ class PatientCaller {
   PatientCaller() = default;
   PatientCaller(const PatientCaller&) = delete;
   PatientCaller& operator=(const PatientCaller&) = delete;
-  // Ends the thread, or leaves it behind where it is stuck.
+  // Ends the thread, or abandons it if it is stuck.
   ~PatientCaller();
 
   template <typename T>
   struct Outcome {
-    std::optional<T> value;  // empty: still running when patience was over
-    StuckCall stuck;         // then this tells when it comes back
+    std::optional<T> value;  // empty: still running after `patience`
+    StuckCall stuck;         // then this reports its return
   };
 
-  // With `stop` patience is over at once.
+  // `stop` ends the wait at once.
   template <typename T>
   Outcome<T> call(std::function<T()> work, std::chrono::milliseconds patience,
                   const std::stop_token& stop = {}) {
@@ -67,20 +66,20 @@ class PatientCaller {
           finished->store(true);
         },
         patience, stop);
-    // Not in time: the thread may still write to *result, so it is not ours.
+    // The thread may still write to *result, so leave it alone.
     if (!in_time) return {std::nullopt, StuckCall(finished)};
     return {std::move(*result), StuckCall()};
   }
 
  private:
-  struct Desk;  // shared with the thread
+  struct Shared;  // shared with the thread
 
   bool run(std::function<void()> work, std::chrono::milliseconds patience,
            const std::stop_token& stop);
-  static void run_calls(const std::shared_ptr<Desk>& desk);
+  static void run_calls(const std::shared_ptr<Shared>& shared);
 
-  std::shared_ptr<Desk> desk_;
-  std::thread thread_;  // joined in the end, but where a call is stuck on it
+  std::shared_ptr<Shared> shared_;
+  std::thread thread_;  // joined by the destructor unless a call is stuck on it
 };
 
 }  // namespace tranche::os

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file of the state folder that cannot be understood is renamed, so that the next write
-// does not destroy what a person may want to look at.
+// Renames an unreadable file of the state folder, so that the next write does not destroy what a
+// person may want to inspect.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tranche::os {
 
-// Renames it to "<path>.unreadable", or ".unreadable.2" and so on, and returns that. One that
-// was put aside earlier stays: it may be the one that is worth repairing.
+// Renames it to "<path>.unreadable", or ".unreadable.2" and so on, and returns the new name.
+// Keeps earlier ones: they may be worth repairing.
 Result<std::string> put_aside(const std::string& path);
 
 }  // namespace tranche::os

@@ -3,17 +3,17 @@
 
 namespace tranche::os {
 
-void SettlingFile::take_sign(FileSign sign) {
-  switch (sign) {
-    case FileSign::kReplaced:
+void SettlingFile::take_event(FileEvent event) {
+  switch (event) {
+    case FileEvent::kReplaced:
       is_replaced_ = true;
-      is_written_ = false;  // whoever writes has the file that was there before
+      is_written_ = false;  // the writer has the previous file open
       return;
-    case FileSign::kModified:
+    case FileEvent::kModified:
       is_replaced_ = false;
       is_written_ = true;
       return;
-    case FileSign::kClosed: is_written_ = false; return;
+    case FileEvent::kClosed: is_written_ = false; return;
   }
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides when a file that others write is complete enough to be read. A file
-// that was put in place in one step (renamed, or behind a link that was swapped)
-// is complete at once. One that is written in place is complete when no writer
-// is at it and two looks some time apart found the same. Pure: the caller brings
-// what it saw, and the time.
+// Decides when a file that others write is complete enough to read. A file put in place in one
+// step (renamed, or behind a swapped link) is complete at once. A file written in place is
+// complete when no writer has it open and two looks some time apart found the same. Pure: the
+// caller passes what it saw and the time.
 #pragma once
 
 #include <chrono>
@@ -15,19 +14,19 @@
 
 namespace tranche::os {
 
-// A file as one look found it.
+// The file at one look.
 struct FileLook {
   bool is_there = false;
-  bool is_regular = false;  // and not /dev/null, say
+  bool is_regular = false;  // false for /dev/null
   FileIdentity identity;
   std::string content;
-  std::string problem;  // why it could not be read; empty: it could
+  std::string problem;  // why it could not be read; empty if it was
 
   bool operator==(const FileLook&) const = default;
 };
 
-// What the kernel said of the file since the last look.
-enum class FileSign {
+// The kernel's report about the file since the last look.
+enum class FileEvent {
   kReplaced,  // put in place in one step
   kModified,  // written to
   kClosed,    // a writer closed it
@@ -37,35 +36,34 @@ class SettlingFile {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // How long a file that was written in place must stay as it is.
+  // A file written in place must stay unchanged for this long.
   static constexpr std::chrono::milliseconds kSettled{500};
-  // When a writer that does not close the file is worth a warning.
+  // A writer that keeps the file open for this long is worth a warning.
   static constexpr std::chrono::seconds kLongWrite{30};
 
-  // `first` is the file as it is in force.
+  // `first` is the file in effect.
   explicit SettlingFile(FileLook first) : taken_(std::move(first)) {}
 
-  void take_sign(FileSign sign);
-  // At the next look the file counts as complete and as changed.
+  void take_event(FileEvent event);
+  // The next look counts as complete and changed.
   void insist() { insists_ = true; }
 
-  // Whether this look found a complete file that is another than the last one
-  // that was taken; it is the one taken then.
+  // Whether this look found a complete file that differs from the last one taken; then it is
+  // taken.
   bool takes(const FileLook& look, Clock::time_point now);
 
-  // When to look again although nothing was heard; empty: at leisure.
+  // Time of the next look without news; empty: no deadline.
   std::optional<Clock::time_point> next_look() const;
 
-  // Since when a change waits for a writer to close the file, if that is long:
-  // true once for each such wait.
+  // True once for each change that waits longer than kLongWrite for a writer to close the file.
   bool waits_long_for_writer(Clock::time_point now);
 
  private:
   struct Wait {
     FileLook look;
-    Clock::time_point since;   // when this look was first had
-    Clock::time_point begun;   // when the first of a row of differing looks was had
-    bool is_reported = false;  // as long
+    Clock::time_point since;   // first time of this look
+    Clock::time_point begun;   // first of a series of differing looks
+    bool is_reported = false;  // as a long wait
   };
 
   bool is_complete(const Wait& wait, Clock::time_point now) const;

@@ -24,8 +24,8 @@ constexpr auto kSettled = SettlingFile::kSettled;
 
 TEST(SettlingFile, TakesAFileWrittenInPlaceWhenTwoLooksFoundTheSame) {
   SettlingFile settling(file("old"));
-  settling.take_sign(FileSign::kModified);
-  settling.take_sign(FileSign::kClosed);
+  settling.take_event(FileEvent::kModified);
+  settling.take_event(FileEvent::kClosed);
   EXPECT_FALSE(settling.takes(file("new"), kStart));
   EXPECT_EQ(settling.next_look(), kStart + kSettled);
   EXPECT_FALSE(settling.takes(file("new"), kStart + kSettled - milliseconds(1)));
@@ -45,19 +45,19 @@ TEST(SettlingFile, StartsToWaitAgainWithEachChange) {
 
 TEST(SettlingFile, TakesNothingWhileAWriterHasNotClosedTheFile) {
   SettlingFile settling(file("old"));
-  settling.take_sign(FileSign::kModified);
+  settling.take_event(FileEvent::kModified);
   EXPECT_FALSE(settling.takes(file("ha"), kStart));
   EXPECT_FALSE(settling.takes(file("ha"), kStart + seconds(20)));
   EXPECT_FALSE(settling.takes(file("ha"), kStart + std::chrono::hours(1)));
-  settling.take_sign(FileSign::kModified);
-  settling.take_sign(FileSign::kClosed);
+  settling.take_event(FileEvent::kModified);
+  settling.take_event(FileEvent::kClosed);
   EXPECT_FALSE(settling.takes(file("half"), kStart + std::chrono::hours(2)));
   EXPECT_TRUE(settling.takes(file("half"), kStart + std::chrono::hours(2) + kSettled));
 }
 
 TEST(SettlingFile, SaysOnceThatAWriterDoesNotCloseTheFile) {
   SettlingFile settling(file("old"));
-  settling.take_sign(FileSign::kModified);
+  settling.take_event(FileEvent::kModified);
   EXPECT_FALSE(settling.takes(file("ha"), kStart));
   EXPECT_FALSE(settling.waits_long_for_writer(kStart + seconds(29)));
   EXPECT_EQ(settling.next_look(), kStart + seconds(30));
@@ -68,22 +68,22 @@ TEST(SettlingFile, SaysOnceThatAWriterDoesNotCloseTheFile) {
 
 TEST(SettlingFile, TakesAReplacedFileAtOnce) {
   SettlingFile settling(file("old"));
-  settling.take_sign(FileSign::kReplaced);
+  settling.take_event(FileEvent::kReplaced);
   EXPECT_TRUE(settling.takes(file("new", 2), kStart));
 }
 
 TEST(SettlingFile, WaitsForAFileThatWasReplacedAndThenWrittenTo) {
   SettlingFile settling(file("old"));
-  settling.take_sign(FileSign::kReplaced);
-  settling.take_sign(FileSign::kModified);
+  settling.take_event(FileEvent::kReplaced);
+  settling.take_event(FileEvent::kModified);
   EXPECT_FALSE(settling.takes(file("ne", 2), kStart));
 }
 
 TEST(SettlingFile, IsNotHeldUpByAWriterOfTheFileThatWasReplaced) {
   SettlingFile settling(file("old"));
-  settling.take_sign(FileSign::kModified);
+  settling.take_event(FileEvent::kModified);
   EXPECT_FALSE(settling.takes(file("ol"), kStart));
-  settling.take_sign(FileSign::kReplaced);
+  settling.take_event(FileEvent::kReplaced);
   EXPECT_TRUE(settling.takes(file("new", 2), kStart));
 }
 
@@ -114,7 +114,7 @@ TEST(SettlingFile, IsTakenAsItIsWhereTheCallerInsists) {
   settling.insist();
   EXPECT_TRUE(settling.takes(file("old"), kStart));
   EXPECT_FALSE(settling.takes(file("old"), kStart));
-  settling.take_sign(FileSign::kModified);
+  settling.take_event(FileEvent::kModified);
   settling.insist();
   EXPECT_TRUE(settling.takes(file("ne"), kStart));
 }

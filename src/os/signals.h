@@ -11,11 +11,12 @@
 
 namespace tranche::os {
 
-// Takes these signals for the whole process, and ignores SIGPIPE: a reader that goes away is an
-// error of a write. Call it before the first thread is made, because threads inherit the mask.
+// Blocks these signals for the whole process and returns them as a descriptor; ignores SIGPIPE,
+// so that a closed reader is a write error. Call before the first thread is created, because
+// threads inherit the mask.
 Result<UniqueFd> take_signals(std::initializer_list<int> signals);
 
-// The next one that came; empty: none has. Never blocks.
+// The next pending signal; empty if there is none. Never blocks.
 std::optional<int> next_signal(const UniqueFd& signals);
 
 }  // namespace tranche::os

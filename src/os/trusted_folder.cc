@@ -2,6 +2,7 @@
 #include "os/trusted_folder.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <deque>
@@ -13,7 +14,7 @@
 namespace tranche::os {
 namespace {
 
-// As many as the kernel follows.
+// The kernel's limit.
 constexpr int kMostLinks = 40;
 constexpr int kFolderFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
@@ -21,10 +22,10 @@ Error refused(std::string message) { return {ErrorCode::kInvalidArgument, std::m
 
 std::string owner_problem(const std::string& path, const struct stat& status) {
   if (is_owner_trusted(status)) return "";
-  return path + " belongs to user " + std::to_string(status.st_uid) + ", and not to root";
+  return fmt::format("{} belongs to user {}, and not to root", path, status.st_uid);
 }
 
-// What somebody else could do to a folder on the way.
+// Why another user could replace what is in a folder on the way; empty: none can.
 std::string way_problem(const std::string& path, const struct stat& status) {
   if (std::string owner = owner_problem(path, status); !owner.empty()) return owner;
   const bool keeps_names = (status.st_mode & S_ISVTX) != 0;
@@ -66,7 +67,7 @@ class Walk {
   }
 
   Status step(const std::string& name) {
-    const std::string here = here_ + "/" + name;
+    const std::string here = fmt::format("{}/{}", here_, name);
     if (std::string problem = way_problem(here_.empty() ? "/" : here_, status_); !problem.empty()) {
       return refused(std::move(problem));
     }

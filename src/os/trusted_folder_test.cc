@@ -59,7 +59,7 @@ TEST_F(TrustedFolders, AreNoneWhereOthersMayReplaceWhatIsOnTheWay) {
   set_mode(dir_.path("a"), 0777);
   EXPECT_EQ(problem(dir_.path("a/b")),
             dir_.path("a") + " may be written by others than root, who can replace what is in it");
-  // As /tmp: only its owner moves or removes a folder there.
+  // Like /tmp: only the owner moves or removes a folder there.
   set_mode(dir_.path("a"), 01777);
   EXPECT_EQ(problem(dir_.path("a/b")), "");
 }
@@ -100,7 +100,7 @@ TEST_F(TrustedFolders, AreNobodyElses) {
   const auto made = open_trusted_folder(dir_.path("a/c"), Missing::kIsMade);
   EXPECT_FALSE(made);
   EXPECT_FALSE(fs::exists(dir_.path("a/c")));
-  // A link of theirs, too.
+  // So is a link of another user.
   fs::create_directories(dir_.path("real/x"));
   fs::create_directory_symlink("real", dir_.path("link"));
   ASSERT_EQ(::lchown(dir_.path("link").c_str(), 4711, 4711), 0);

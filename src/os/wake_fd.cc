@@ -9,7 +9,7 @@
 namespace tranche::os {
 
 WakeFd::WakeFd() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  // Without descriptors nothing of the agent can work.
+  // The agent cannot work without descriptors.
   if (!fd_) std::abort();
 }
 

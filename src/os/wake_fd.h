@@ -5,14 +5,14 @@
 
 namespace tranche::os {
 
-// An eventfd: any thread can ring, and the thread that polls fd() wakes.
+// An eventfd: any thread can ring() to wake the thread that polls fd().
 class WakeFd {
  public:
   WakeFd();
 
   int fd() const { return fd_.get(); }
   void ring() const;
-  // Takes back all rings so far.
+  // Clears all rings so far.
   void clear() const;
 
  private:

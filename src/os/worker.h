@@ -8,7 +8,7 @@
 
 namespace tranche::os {
 
-// Sleeps for `period`, or until `stop` is asked for, whichever is first.
+// Sleeps for `period`, or until `stop` is requested.
 inline void sleep_unless_stopped(const std::stop_token& stop, std::chrono::milliseconds period) {
   std::mutex mutex;
   std::condition_variable_any wake;

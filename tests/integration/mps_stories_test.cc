@@ -73,8 +73,8 @@ TEST_F(MpsStory, MemoryThatNothingHoldsIsWarnedOf) {
   begin("t4-single", {"--profile=gpushare"});
   expect_allocatable(kMemory, 15);
   expect_log("warning.*" + std::string(kMemory) +
-             ": nothing holds containers to their share of memory");
-  EXPECT_THAT(devices(), HasSubstr("nothing holds containers to their share of memory"));
+             ": nothing limits containers to their share of memory");
+  EXPECT_THAT(devices(), HasSubstr("nothing limits containers to their share of memory"));
 }
 
 // A daemon of the agent's on GPU 0, which nobody else may compute on.

@@ -15,7 +15,7 @@ std::string_view without_trailing_slashes(std::string_view path) {
   return path;
 }
 
-// People give the device root with or without its /dev.
+// The device root may include /dev or not.
 std::string_view device_root(const CdiOptions& options) {
   std::string_view root = without_trailing_slashes(options.dev_root);
   if (root.ends_with("/dev")) root.remove_suffix(4);
@@ -29,8 +29,7 @@ bool only_for_its_group(const DeviceNode& node) {
 
 CdiMount mount_of(const DriverFile& file, const CdiOptions& options,
                   std::vector<std::string> mount_options) {
-  // Below any other root an absolute link would lead the runtime to the
-  // host's own files.
+  // With any other root an absolute link would lead the runtime to the host's own files.
   const bool at_host_root = without_trailing_slashes(options.driver_root) == "/";
   return {.host_path = below(options.driver_root, at_host_root ? file.path : file.real_path),
           .container_path = file.container_path,

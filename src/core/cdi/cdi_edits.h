@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turning found files and nodes into container edits: paths as the host's
-// runtime sees them, mount options, groups. Pure.
+// Turns files and nodes into container edits: paths as the host's runtime sees them, mount
+// options, groups. Pure.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@
 
 namespace tranche::core {
 
-// The nodes, and the groups whose members alone may open them.
+// The nodes, and the groups that may open them.
 CdiEdits node_edits(const std::vector<DeviceNode>& nodes, const CdiOptions& options);
 
 // Read-only mounts of driver files.
 std::vector<CdiMount> file_mounts(const std::vector<DriverFile>& files, const CdiOptions& options);
 
-// What every container with a GPU gets besides the GPU's own nodes.
+// Edits for every container with a GPU, besides the GPU's own nodes.
 CdiEdits common_gpu_edits(const DriverFiles& files, const CdiOptions& options);
 
-// Tells NVIDIA's older runtimes, which inject devices by this variable, that
-// it is done already.
+// A variable that tells NVIDIA's older runtimes, which inject devices by it, that this is already
+// done.
 std::string already_injected();
 
 }  // namespace tranche::core

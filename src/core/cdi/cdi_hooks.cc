@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cdi/cdi_hooks.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/path.h"
@@ -28,10 +30,10 @@ void add_once(Names& list, std::string item) {
 }
 
 std::string link(const std::string& target, const std::string& folder, const std::string& name) {
-  return target + "::" + below(folder, name);
+  return fmt::format("{}::{}", target, below(folder, name));
 }
 
-// "libcuda.so.1" gives "libcuda.so"; empty for what is not called *.so*.
+// "libcuda.so.1" gives "libcuda.so"; empty for names other than *.so*.
 std::string bare_so_name(std::string_view name) {
   const std::size_t so = name.rfind(".so");
   if (so == std::string_view::npos) return {};
@@ -52,8 +54,7 @@ void add_missing_links(const std::string& folder, const std::string& name, Names
   }
 }
 
-// The host's own links to the library: from the name the loader looks for, and
-// from the one the linker looks for.
+// The host's own links to the library: the loader's name and the linker's.
 void add_host_links(const DriverLibrary& library, Names& links) {
   const std::string folder = parent_of(library.path);
   const std::string name = file_name_of(library.path);
@@ -149,7 +150,7 @@ std::optional<CdiHook> memory_limit_hook(const CdiOptions& options, const std::s
   if (!options.limits_memory) return std::nullopt;
   auto hook =
       cdi_hook(options, kLimitHook, {"--driver-root", options.driver_root, "--gpu-id", gpu_uuid});
-  // It needs the host's namespaces, where the container's cgroup is seen whole.
+  // Runs in the host's namespaces, where the container's whole cgroup path is visible.
   if (hook) hook->stage = "createRuntime";
   return hook;
 }
@@ -158,17 +159,19 @@ std::string no_limit_hook(const CdiOptions& options, const Toolkit& toolkit) {
   const std::string name(kLimitHook);
   if (options.hook_path.empty()) return "there is no program for hooks: --nvidia-cdi-hook-path";
   if (is_disabled(options, name)) {
-    return "--cdi-disable-hooks leaves out " + name + ", which sets the limit";
+    return fmt::format("--cdi-disable-hooks leaves out {}, which sets the limit", name);
   }
   if (has_hook(toolkit, kLimitHook)) return {};
   const std::string since = to_string(hook_since(kLimitHook).value_or(ToolkitVersion{}));
   if (toolkit.version) {
-    return "NVIDIA's container toolkit is " + to_string(toolkit) + " here, and " + name +
-           ", which sets the limit, came with " + since;
+    return fmt::format(
+        "NVIDIA's container toolkit is {} here, and {}, which sets the limit, came with {}",
+        to_string(toolkit), name, since);
   }
-  return "it is not known whether NVIDIA's container toolkit here has " + name +
-         ", which sets the limit and came with " + since + " (" + toolkit.problem +
-         "); say --cdi-toolkit-version";
+  return fmt::format(
+      "it is not known whether NVIDIA's container toolkit here has {}, which sets the limit and "
+      "came with {} ({}); set --cdi-toolkit-version",
+      name, since, toolkit.problem);
 }
 
 std::vector<CdiHook> common_hooks(const DriverFiles& files, const CdiOptions& options) {

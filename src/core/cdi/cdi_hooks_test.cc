@@ -57,7 +57,7 @@ TEST(CdiHooks, CanBeDisabledOneByOneOrAllAtOnce) {
   EXPECT_THAT(common_hooks(a_driver(), {.hook_path = ""}), IsEmpty());
 }
 
-// One that a toolkit before 1.18.0 does not know fails the container.
+// A toolkit before 1.18.0 fails the container for an unknown hook.
 TEST(CdiHooks, AreThoseThatTheHostsToolkitHas) {
   DriverFiles files = a_driver();
   const auto names = [&](std::optional<ToolkitVersion> version) {
@@ -88,7 +88,7 @@ TEST(CdiHooks, ItIsSaidWhyLimitsCannotBeSet) {
             "the limit, came with 1.20.1");
   EXPECT_EQ(no_limit_hook({}, {.problem = "it is not there"}),
             "it is not known whether NVIDIA's container toolkit here has apply-cuda-memory-limits, "
-            "which sets the limit and came with 1.20.1 (it is not there); say "
+            "which sets the limit and came with 1.20.1 (it is not there); set "
             "--cdi-toolkit-version");
   EXPECT_EQ(no_limit_hook({.disabled_hooks = {"all"}}, toolkit(20, 1)),
             "--cdi-disable-hooks leaves out apply-cuda-memory-limits, which sets the limit");

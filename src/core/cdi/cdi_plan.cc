@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/cdi/cdi_plan.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -23,7 +25,7 @@ struct Found {
 };
 
 std::string qualified(std::string_view device_class, std::string_view name) {
-  return std::string(device_class) + "=" + std::string(name);
+  return fmt::format("{}={}", device_class, name);
 }
 
 Error missing(std::string message) { return {ErrorCode::kNotFound, std::move(message)}; }
@@ -35,8 +37,8 @@ Result<DeviceNode> node_at(const DriverFiles& files, const std::string& path) {
 }
 
 Result<DeviceNode> gpu_node(const DriverFiles& files, const Gpu& gpu) {
-  if (!gpu.minor) return missing("the driver does not tell the GPU's device node");
-  return node_at(files, "/dev/nvidia" + std::to_string(*gpu.minor));
+  if (!gpu.minor) return missing("the driver does not report the GPU's device node");
+  return node_at(files, fmt::format("/dev/nvidia{}", *gpu.minor));
 }
 
 std::vector<DeviceNode> drm_nodes(const DriverFiles& files, const Gpu& gpu) {
@@ -49,18 +51,18 @@ std::vector<DeviceNode> drm_nodes(const DriverFiles& files, const Gpu& gpu) {
   return nodes;
 }
 
-// Links by which graphics programs find the graphics node of a PCI address.
+// Links from a PCI address to its graphics nodes.
 std::vector<std::string> drm_links(const DriverFiles& files, const Gpu& gpu,
                                    const std::vector<DeviceNode>& nodes) {
   std::vector<std::string> links;
   if (!gpu.pci) return links;
   for (const char* kind : {"-card", "-render"}) {
-    const std::string link = "/dev/dri/by-path/pci-" + to_string(*gpu.pci) + kind;
+    const std::string link = fmt::format("/dev/dri/by-path/pci-{}{}", to_string(*gpu.pci), kind);
     const auto target = files.drm_links.find(link);
     if (target == files.drm_links.end()) continue;
     const std::string path = normal_path("/dev/dri/by-path/" + target->second);
     if (std::ranges::find(nodes, path, &DeviceNode::path) == nodes.end()) continue;
-    links.push_back(target->second + "::" + link);
+    links.push_back(fmt::format("{}::{}", target->second, link));
   }
   return links;
 }
@@ -74,12 +76,12 @@ void add_drm(const Found& found, const Gpu& gpu, CdiEdits& edits) {
   edits = merged({edits, drm});
 }
 
-// The capability nodes of the slice: without them the GPU's own node is of no use.
+// The capability nodes of the slice, without which the GPU's own node is of no use.
 Result<std::vector<DeviceNode>> cap_nodes(const DriverFiles& files, const MigDevice& mig) {
   std::vector<DeviceNode> nodes;
   for (const auto& cap : {mig.gpu_instance_cap, mig.compute_instance_cap}) {
-    if (!cap) return missing("the driver does not tell the MIG device's access nodes");
-    Result<DeviceNode> node = node_at(files, "/dev/nvidia-caps/nvidia-cap" + std::to_string(*cap));
+    if (!cap) return missing("the driver does not report the MIG device's access nodes");
+    Result<DeviceNode> node = node_at(files, fmt::format("/dev/nvidia-caps/nvidia-cap{}", *cap));
     if (!node) return node.error();
     nodes.push_back(*std::move(node));
   }
@@ -139,8 +141,8 @@ void add_all_device(CdiSpec& spec) {
   std::ranges::sort(spec.devices, {}, &CdiDevice::name);
 }
 
-// Containers with a GPU that have no driver fail in ways that are hard to
-// trace back to us; not naming the device is the clearer answer.
+// Containers with a GPU but no driver fail in ways that are hard to trace. Not naming the device
+// is the clearer answer.
 bool lacks_driver(const Found& found) {
   return found.inventory.driver == DriverKind::kNvml && found.files.libraries.empty();
 }
@@ -210,9 +212,8 @@ void plan_bundle(const Found& found, const Bundle& bundle, CdiPlan& plan) {
     if (std::ranges::any_of(bundle.nodes, matches)) nodes.push_back(node);
   }
   if (nodes.empty()) {
-    plan.left_out[std::string(bundle.device_class)] = "there is no device node " +
-                                                      std::string(bundle.nodes.front()) + "; " +
-                                                      std::string(bundle.hint);
+    plan.left_out[std::string(bundle.device_class)] =
+        fmt::format("there is no device node {}; {}", bundle.nodes.front(), bundle.hint);
     return;
   }
   CdiEdits edits = node_edits(nodes, found.options);

@@ -24,8 +24,7 @@ struct CdiPlan {
   // written for them stays: pods that already have a device may have to be started again
   // before the driver is back.
   std::set<std::string> kept;
-  // Devices that are missing although one would expect them, "gds" or "gpu=GPU-8f1c…", with
-  // the reason.
+  // Expected devices that are missing, "gds" or "gpu=GPU-8f1c…", with the reason.
   std::map<std::string, std::string> left_out;
 
   bool operator==(const CdiPlan&) const = default;

@@ -144,10 +144,10 @@ TEST(CdiPlan, ADeviceWithoutItsNodesIsLeftOutWithTheReason) {
   const CdiPlan plan = cdi_plan(an_inventory({cut, unknown, a_gpu(2)}), files, {}, {});
   EXPECT_THAT(device_names(plan), ElementsAre("GPU-0", "all"));
   EXPECT_THAT(plan.left_out,
-              ElementsAre(Pair("gpu=GPU-1", HasSubstr("does not tell")),
+              ElementsAre(Pair("gpu=GPU-1", HasSubstr("does not report")),
                           Pair("gpu=GPU-2", "there is no device node /dev/nvidia2"),
                           Pair("gpu=MIG-0", HasSubstr("/dev/nvidia-caps/nvidia-cap22")),
-                          Pair("gpu=MIG-1", HasSubstr("does not tell"))));
+                          Pair("gpu=MIG-1", HasSubstr("does not report"))));
 }
 
 TEST(CdiPlan, NamelessAndRepeatedDevicesDoNotSpoilTheFile) {

@@ -13,7 +13,7 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-// Keeps the first of those that are equal in `key`, and the order.
+// Keeps the first of equal `key`s, in order.
 template <typename T, typename Key>
 void keep_first(std::vector<T>& items, Key key) {
   std::vector<T> kept;

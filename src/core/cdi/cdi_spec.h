@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A CDI specification as a value: what a container runtime changes in a container that is
-// given one of the devices. It has the fields of the format that GPUs need.
+// A CDI specification as a value: the runtime's changes to a container with one of the devices.
+// It has the fields of the format that GPUs need.
 #pragma once
 
 #include <string>
@@ -69,9 +69,9 @@ struct CdiSpec {
 // runtimes refuse a file that claims a newer one.
 std::string_view cdi_version(const CdiSpec& spec);
 
-// Without repetitions, and sorted where order means nothing: nodes and mounts
-// by depth and then path, so that a folder is mounted before what lies in it.
-// Of two mounts to one place the first stays.
+// Removes duplicates, and sorts where order does not matter: nodes and mounts by depth and then
+// path, so that a folder is mounted before its content. The first of two mounts to one path
+// stays.
 CdiEdits normalised(CdiEdits edits);
 
 // All of `parts` in one, normalised.

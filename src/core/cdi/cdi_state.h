@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the CDI specifications on disk resolve.
+// The devices that the CDI specifications on disk resolve.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 namespace tranche::core {
 
 struct CdiState {
-  // Class to the names of devices that resolve to what they should.
+  // Class to the names of correctly resolved devices.
   std::map<std::string, std::set<std::string>> devices;
-  // From the plan: what has no device, and why.
+  // From the plan: missing devices, and why.
   std::map<std::string, std::string> left_out;
-  // Why files are not as planned (disk full, read-only); empty when they are.
+  // Why the files are not as planned (disk full, read-only); empty if they are.
   std::string problem;
 
   bool operator==(const CdiState&) const = default;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a driver installation consists of, as found on this node: its files
-// below the driver root, and its device nodes. Values only; which of them a
-// container gets is decided in cdi_plan.h.
+// The driver installation of this node: its files below the driver root, and its device nodes.
+// Values only; cdi_plan.h decides which of them a container gets.
 //
-// Every path is as seen from the driver root (files) or the device root (nodes), which is
-// also how a container sees it. The paths of the two roots, for us and for the host's
-// runtime, are not part of it.
+// Every path is relative to the driver root (files) or the device root (nodes), as a container
+// sees it. The paths of the two roots, for us and for the host's runtime, are not part of it.
 #pragma once
 
 #include <map>
@@ -71,7 +69,7 @@ struct DriverFiles {
   std::map<PciAddress, std::vector<std::string>> drm;
   std::map<std::string, std::string> drm_links;  // "/dev/dri/by-path/…": what it points to
 
-  // What runs hooks on the host. Not looked for here: reading it takes longer.
+  // The program for hooks on the host. Filled in elsewhere, because reading it takes longer.
   Toolkit toolkit;
 
   // Why there are no libraries, for people.

@@ -9,8 +9,7 @@
 namespace tranche::core {
 namespace {
 
-// By the toolkit's own CHANGELOG.md. Those of the first row are in every version that
-// knows CDI.
+// From the toolkit's CHANGELOG.md. Every version that knows CDI has the hooks of the first row.
 struct HookRow {
   std::string_view name;
   ToolkitVersion since;
@@ -32,9 +31,9 @@ constexpr std::array kBeforeVersion = {
     std::string_view("info.version="),
     std::string_view("github.com/NVIDIA/nvidia-container-toolkit\tv"),
 };
-constexpr std::size_t kTail = 160;  // more than any of these, with a version behind it
+constexpr std::size_t kTail = 160;  // longer than any of these with a version
 
-// The version that fits: every hook that it should have is found, and no newer one.
+// Whether a version fits: every hook that it should have is found, and no newer one.
 bool agrees(const ToolkitVersion& version, const std::vector<std::string>& found) {
   return std::ranges::all_of(kHookRows, [&](const HookRow& row) {
     if (row.since == ToolkitVersion{}) return true;
@@ -43,7 +42,7 @@ bool agrees(const ToolkitVersion& version, const std::vector<std::string>& found
   });
 }
 
-// The version behind the words, where it ends before the bytes do.
+// The version behind the words, if it is complete.
 std::string version_behind(std::string_view words, std::string_view bytes) {
   for (std::size_t at = bytes.find(words); at != std::string_view::npos;
        at = bytes.find(words, at + 1)) {
@@ -99,7 +98,7 @@ Toolkit ToolkitEvidence::conclusion(const std::string& program) const {
   }
   ToolkitVersion at_least;
   for (const HookRow& row : kHookRows) {
-    // One that lacks an older hook has no newer ones, as far as we go.
+    // A program that lacks an older hook has no newer ones.
     if (!is_found(row.name) && row.since != ToolkitVersion{}) break;
     at_least = std::max(at_least, row.since);
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVIDIA's container toolkit on the host, whose program runs the hooks of our
-// specifications: which version it is, and which hooks that version has. One before
-// 1.18.0 fails the container for a hook that it does not know; later ones skip it.
+// NVIDIA's container toolkit on the host, whose program runs the hooks of our specifications: its
+// version, and the hooks of that version. A program before 1.18.0 fails the container for an
+// unknown hook; later ones skip it.
 //
-// The program is read, never run: it need not run in our container, and its bytes
-// hold the names of its hooks.
+// We read the program and never run it: it need not run in our container, and its bytes contain
+// the names of its hooks.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@
 
 namespace tranche::core {
 
-// What is known of the toolkit.
+// The known facts about the toolkit.
 struct Toolkit {
   std::optional<ToolkitVersion>
       version;  // this one or, unless exact, a newer one; empty: not known
@@ -30,8 +30,8 @@ struct Toolkit {
 // "1.18.2", "1.18.0 or newer", or "not known: …".
 std::string to_string(const Toolkit& toolkit);
 
-// Whether hooks of this name can be asked for. Where the version is not known,
-// those that every version has.
+// Whether the toolkit has this hook. If the version is not known, only hooks that every version
+// has.
 bool has_hook(const Toolkit& toolkit, std::string_view hook);
 
 // The version that brought the hook; empty: all have it, or none.
@@ -42,7 +42,7 @@ std::optional<ToolkitVersion> hook_since(std::string_view hook);
 class ToolkitEvidence {
  public:
   void add(std::string_view bytes);
-  // `program` is for the reason.
+  // `program` is for the message.
   Toolkit conclusion(const std::string& program) const;
 
  private:

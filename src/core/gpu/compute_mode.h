@@ -5,11 +5,11 @@
 
 namespace tranche::core {
 
-// Who may compute on a GPU.
+// The processes that may compute on a GPU.
 enum class ComputeMode {
-  kDefault,           // everybody
+  kDefault,           // all
   kExclusiveProcess,  // one process: with MPS the daemon's server, so only its clients
-  kProhibited,        // nobody
+  kProhibited,        // none
   kOther,             // one that current drivers do not have
 };
 

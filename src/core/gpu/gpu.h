@@ -17,8 +17,8 @@ namespace tranche::core {
 using GpuUuid = Named<struct GpuUuidTag>;  // "GPU-8f1c…"
 using MigUuid = Named<struct MigUuidTag>;  // "MIG-c8b1…"
 
-// Healthy means that the GPU was checked and no trouble is known. Each trouble is a
-// sentence; together they are the reason that people see.
+// Healthy means that the GPU was checked and has no known trouble. Each trouble is a sentence;
+// together they are the reason that people see.
 struct Health {
   std::vector<std::string> troubles;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GPU numbers: the indexes by which the configuration, the tables and the log
-// name GPUs. A number belongs to a PCI address, because the driver counts its
-// GPUs again each time it is opened and a missing one moves all that follow.
+// GPU numbers: the indexes of GPUs in the configuration, the tables and the log. A number belongs
+// to a PCI address, because the driver counts its GPUs again each time it is opened, and a
+// missing GPU would shift all that follow.
 #pragma once
 
 #include <map>

@@ -15,17 +15,17 @@
 
 namespace tranche::core {
 
-// Where the inventory comes from.
+// The source of the inventory.
 enum class DriverKind {
   kNone,         // not reached yet, or lost
-  kNvml,         // the driver's management library answers
-  kDeviceNodes,  // no library; GPUs are those with a device node
+  kNvml,         // the driver's management library
+  kDeviceNodes,  // no library: GPUs with a device node
 };
 
-// What clears one of the troubles of a GPU or MIG device.
+// The remedy for one trouble of a GPU or MIG device.
 struct Remedy {
   std::string device;   // uuid
-  std::string trouble;  // as it stands in the health
+  std::string trouble;  // as in the device's health
   std::string what;     // reads well after "cleared by: "
 
   bool operator==(const Remedy&) const = default;

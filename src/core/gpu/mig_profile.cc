@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/gpu/mig_profile.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace tranche::core {
 
 std::string to_string(const MigProfile& profile) {
   std::string text;
-  if (!fills_its_instance(profile)) text = std::to_string(profile.compute_slices) + "c.";
-  return text + std::to_string(profile.gpu_slices) + "g." + std::to_string(profile.memory_gb) +
-         "gb" + profile.attribute;
+  if (!fills_its_instance(profile)) text = fmt::format("{}c.", profile.compute_slices);
+  return fmt::format("{}{}g.{}gb{}", text, profile.gpu_slices, profile.memory_gb,
+                     profile.attribute);
 }
 
 std::string resource_form(const MigProfile& profile) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kind of slice a MIG device is: "1g.5gb", "1c.3g.20gb", "1g.24gb+me.all".
-// NVIDIA's naming rules, which resource names are made from.
+// The profile of a MIG device: "1g.5gb", "1c.3g.20gb", "1g.24gb+me.all". NVIDIA's naming rules;
+// resource names derive from them.
 #pragma once
 
 #include <compare>
@@ -20,15 +20,14 @@ struct MigProfile {
   auto operator<=>(const MigProfile&) const = default;
 };
 
-// "1g.5gb+me"; "1c.3g.20gb" where the compute instance is smaller than the GPU
-// instance it lies in.
+// "1g.5gb+me"; "1c.3g.20gb" if the compute instance is smaller than its GPU instance.
 std::string to_string(const MigProfile& profile);
 
 // As part of a resource name, where `+` is not allowed: "1g.5gb.me".
 std::string resource_form(const MigProfile& profile);
 
-// Whether the device is the whole of its GPU instance. Only those have a
-// resource of their own in NVIDIA's mixed strategy.
+// Whether the device fills its GPU instance. Only those have their own resource in NVIDIA's mixed
+// strategy.
 bool fills_its_instance(const MigProfile& profile);
 
 // The number before "gb": the slice's share of the GPU's memory in eighths,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a GPU sits on the PCI bus. The driver, the kernel's folders and the
-// kernel's log each write it their own way; compare values, never texts.
+// A GPU's PCI address. The driver, the kernel's folders and the kernel's log each format it
+// differently; compare values, never texts.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How near the GPUs of a node are to each other.
+// The links between the GPUs of a node.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace tranche::core {
 
-// What lies between two GPUs on the PCI side, nearest first. Unknown: in a virtual machine,
-// or with a driver that does not report it.
+// The PCI path between two GPUs, nearest first. Unknown in a virtual machine, or with a driver
+// that does not report it.
 enum class PcieDistance {
   kSameBoard,
   kOneSwitch,
@@ -36,7 +36,6 @@ class Topology {
   explicit Topology(std::vector<GpuUuid> gpus);
 
   const std::vector<GpuUuid>& gpus() const { return gpus_; }
-  // Sets both directions, because links are symmetric.
   void set(std::size_t a, std::size_t b, GpuLink link);
   const GpuLink& between(std::size_t a, std::size_t b) const;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/grant/cdi_names.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace tranche::core {
@@ -41,17 +43,17 @@ std::string cdi_device_name(const Gpu& gpu, DeviceIdStrategy ids) {
 std::string cdi_device_name(const Gpu& gpu, const MigDevice& mig, DeviceIdStrategy ids) {
   if (ids == DeviceIdStrategy::kIndex) {
     const std::string index = cdi_device_name(gpu, ids);
-    return index.empty() ? "" : index + ":" + std::to_string(mig.index);
+    return index.empty() ? "" : fmt::format("{}:{}", index, mig.index);
   }
   return cdi_device_name(mig.uuid.text);
 }
 
 std::string cdi_qualified_name(std::string_view device_class, std::string_view name) {
-  return std::string(kCdiVendor) + "/" + std::string(device_class) + "=" + std::string(name);
+  return fmt::format("{}/{}={}", kCdiVendor, device_class, name);
 }
 
 std::string cdi_file_name(std::string_view device_class) {
-  return std::string(kCdiVendor) + "-" + std::string(device_class) + ".json";
+  return fmt::format("{}-{}.json", kCdiVendor, device_class);
 }
 
 std::vector<std::string> known_cdi_hooks() {

@@ -29,9 +29,8 @@ inline constexpr std::string_view kCdiAll = "all";
 // Every class we write a file for, sorted.
 std::vector<std::string_view> cdi_classes();
 
-// `id` as a device name. CDI allows letters, digits and `_ - . :`, so the `/`
-// of an old MIG id ("MIG-GPU-…/7/0") becomes `_`. What is legal stays as it is.
-// Empty when nothing legal is left.
+// `id` as a device name. CDI allows letters, digits and `_ - . :`, so the `/` of an old MIG id
+// ("MIG-GPU-…/7/0") becomes `_`. Empty if nothing legal is left.
 std::string cdi_device_name(std::string_view id);
 
 // The names of a GPU and of a MIG device on it: the uuid, or "0" and "0:1" by the
@@ -40,7 +39,7 @@ std::string cdi_device_name(std::string_view id);
 std::string cdi_device_name(const Gpu& gpu, DeviceIdStrategy ids);
 std::string cdi_device_name(const Gpu& gpu, const MigDevice& mig, DeviceIdStrategy ids);
 
-// "k8s.device-plugin.nvidia.com/gpu=GPU-8f1c…", what the kubelet is given.
+// "k8s.device-plugin.nvidia.com/gpu=GPU-8f1c…", as passed to the kubelet.
 std::string cdi_qualified_name(std::string_view device_class, std::string_view name);
 
 // "k8s.device-plugin.nvidia.com-gpu.json"

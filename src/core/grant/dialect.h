@@ -14,9 +14,8 @@ namespace tranche::core {
 // For NVIDIA's runtime or CDI, as the device list strategies say.
 Result<ContainerGrant> nvidia_grant(const GrantRequest& request);
 
-// Device nodes and a folder with the driver's files; no variable at all, as
-// Google's plugin and Deepomatic's fork of it do. Through CDI where that is
-// the only way asked for.
+// Device nodes and a folder with the driver's files, and no variable, as Google's plugin and
+// Deepomatic's fork of it do. Through CDI if that is the only strategy.
 Result<ContainerGrant> node_grant(const GrantRequest& request);
 
 // As NVIDIA's, and the variables from which programs read their share under GPUShare.

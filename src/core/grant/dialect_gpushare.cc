@@ -11,8 +11,8 @@ Result<ContainerGrant> gpushare_grant(const GrantRequest& request) {
   const std::string units = std::to_string(held.shares);
   grant->env["ALIYUN_COM_GPU_MEM_IDX"] =
       std::to_string(held.device->driver_index.value_or(held.device->gpu_index));
-  // The kubelet asks for each container by itself and does not say of which
-  // pod it is, so the pod's part is the container's, as it was in GPUShare.
+  // The kubelet allocates for each container separately and does not name the pod, so the pod's
+  // part is the container's, as in GPUShare.
   grant->env["ALIYUN_COM_GPU_MEM_POD"] = units;
   grant->env["ALIYUN_COM_GPU_MEM_CONTAINER"] = units;
   grant->env["ALIYUN_COM_GPU_MEM_DEV"] = std::to_string(held.device->shares());

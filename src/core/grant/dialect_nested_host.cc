@@ -10,14 +10,14 @@
 namespace tranche::core {
 namespace {
 
-// Whether it is granted, or is a slice of a GPU that is granted as a whole.
+// Whether the device, or the whole GPU that it is a slice of, is granted.
 bool is_granted(const GrantRequest& request, const OfferedDevice& device) {
   return std::ranges::any_of(request.devices, [&](const HeldDevice& held) {
     return held.device->uuid == device.uuid || held.device->uuid == device.gpu.text;
   });
 }
 
-// Whether containers could be given it in the ways that are configured.
+// Whether the configured strategies can pass the device to containers.
 bool is_nameable(const GrantRequest& request, const OfferedDevice& device) {
   if (!request.options.list.any_cdi()) return true;
   const auto known = request.facts.cdi.find(std::string(kCdiGpu));
@@ -26,8 +26,7 @@ bool is_nameable(const GrantRequest& request, const OfferedDevice& device) {
          known->second.contains(cdi_device_name(by_uuid ? device.uuid : device.runtime_index()));
 }
 
-// The granted ones and every other device of the node, but for those that the
-// configuration keeps back.
+// The granted devices and every other device of the node that is not excluded.
 GrantRequest for_all(const GrantRequest& request) {
   GrantRequest all{request.offer, request.options, request.facts, request.devices};
   for (const OfferedDevice& device : request.facts.devices) {
@@ -40,8 +39,8 @@ GrantRequest for_all(const GrantRequest& request) {
   return all;
 }
 
-// Of these, what may be reached: one that is not granted and cannot be had is
-// left out, because it must not keep a node pod from starting.
+// The reachable part of these: drops devices that are neither granted nor available, because they
+// must not keep a node pod from starting.
 GrantRequest reachable(const GrantRequest& request) {
   if (request.offer.terms.exposure != Exposure::kAll) return request;
   GrantRequest all = for_all(request);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "core/grant/dialect.h"
@@ -22,8 +24,9 @@ Status check_nodes(const GrantRequest& request) {
   }
   for (const HeldDevice& held : request.devices) {
     if (!held.device->minor) {
-      return unavailable(request.offer, "the driver does not say which device node " +
-                                            told(*held.device) + " has");
+      return unavailable(
+          request.offer,
+          fmt::format("the driver does not report the device node of {}", describe(*held.device)));
     }
   }
   return Done{};

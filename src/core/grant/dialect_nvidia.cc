@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
 #include "base/text.h"
 #include "core/grant/dialect.h"
 #include "core/grant/parts.h"
@@ -22,10 +24,10 @@ void add_volume_mounts(const GrantRequest& request, ContainerGrant& grant) {
   const std::string root = kVolumeMountRoot;
   grant.env[kVisibleDevices] = root;
   for (const std::string& name : device_names(request)) {
-    grant.mounts.push_back({root + "/" + name, "/dev/null", false});
+    grant.mounts.push_back({fmt::format("{}/{}", root, name), "/dev/null", false});
   }
   for (const unsigned channel : request.facts.imex_channels) {
-    grant.mounts.push_back({root + "/imex/" + std::to_string(channel), "/dev/null", false});
+    grant.mounts.push_back({fmt::format("{}/imex/{}", root, channel), "/dev/null", false});
   }
 }
 

@@ -53,7 +53,7 @@ TEST(DeepomaticsDialect, RefusesRatherThanLeaveAContainerWithoutItsNodes) {
   Offer no_minor = deepomatic();
   no_minor.devices[0].minor.reset();
   EXPECT_THAT(must_refuse(no_minor, {"GPU-0::0"}, facts()).message,
-              HasSubstr("which device node GPU 0 (GPU-0) has"));
+              HasSubstr("does not report the device node of GPU 0 (GPU-0)"));
 }
 
 TEST(DeepomaticsDialect, NamesDevicesByCdiWhereThatIsTheOnlyWay) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/grant/enforcement.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -12,8 +14,8 @@
 namespace tranche::core {
 namespace {
 
-// NVIDIA's, of its container toolkit: it reads a container's variables and has
-// the driver limit the container's control group.
+// A hook of NVIDIA's container toolkit: it reads a container's variables and has the driver limit
+// the container's cgroup.
 constexpr std::string_view kLimitHook = "apply-cuda-memory-limits";
 
 bool has_mig(const Offer& offer) {
@@ -36,7 +38,7 @@ bool is_nvidias_own(const Offer& offer) {
 
 // A whole device needs no limit, unless only a part of it was granted to us. Only a policy
 // can demand one nevertheless.
-bool holds_itself(const Offer& offer) {
+bool needs_no_limit(const Offer& offer) {
   if (std::ranges::any_of(offer.devices, &OfferedDevice::partial)) return false;
   return offer.terms.form == ShareForm::kWhole || is_nvidias_own(offer);
 }
@@ -50,8 +52,8 @@ std::string driver_problem(const Offer& offer, const Enforcers& node) {
     const std::string driver =
         node.driver_version.empty() ? "the driver" : "driver " + node.driver_version;
     if (!node.limits_unknown.empty()) {
-      return "it is not known whether " + driver + " limits memory: " + node.limits_unknown +
-             "; it is asked again";
+      return fmt::format("it is not known whether {} limits memory: {}; it is asked again", driver,
+                         node.limits_unknown);
     }
     return driver + " has no nvmlDeviceSetMemoryLimits_v1; r615 or newer has";
   }
@@ -61,7 +63,7 @@ std::string driver_problem(const Offer& offer, const Enforcers& node) {
            "device list strategy cdi-cri";
   }
   if (has_mig(offer)) return "the driver sets no such limits on MIG devices";
-  if (!counts_memory(offer)) return "its shares do not say how much memory they are";
+  if (!counts_memory(offer)) return "its shares have no memory size";
   return {};
 }
 
@@ -82,8 +84,7 @@ std::string problem(Enforcement enforcement, const Offer& offer, const Enforcers
   return "there is no such enforcement";
 }
 
-// The hook sets one limit on each of the container's GPUs. Where they differ
-// it is the smallest: on none may it be more than the share.
+// The hook sets one limit on all of the container's GPUs, so it is the smallest share.
 std::string smallest_mib(const GrantRequest& request) {
   const auto smallest = std::ranges::min_element(request.devices, {}, &HeldDevice::bytes);
   return std::to_string(smallest->mib());
@@ -92,15 +93,14 @@ std::string smallest_mib(const GrantRequest& request) {
 Status add_driver_limits(const GrantRequest& request, ContainerGrant& grant) {
   if (!request.facts.driver_limits_memory) {
     return unavailable(request.offer,
-                       "its shares are held by the driver, and this driver cannot any more: it "
-                       "takes r615 or newer");
+                       "the driver must limit its shares, and this driver no longer can; r615 or "
+                       "newer does");
   }
   if (!counts_memory(request.offer)) {
     return unavailable(request.offer,
-                       "its shares are held by the driver, and how much memory they are is not "
-                       "known");
+                       "the driver must limit its shares, and their memory size is not known");
   }
-  // The hook does nothing unless both are there.
+  // The hook needs both variables.
   grant.env["NVIDIA_GPU_MEMORY_REQUEST"] = smallest_mib(request);
   grant.env["NVIDIA_GPU_MEMORY_LIMIT"] = smallest_mib(request);
   return Done{};
@@ -124,11 +124,11 @@ std::string as_variable(std::string_view resource) {
 // Variables of the same name from two resources of one container collide at the kubelet,
 // which keeps one of them. So each is set twice: by its plain name, and by a name with the
 // resource in it, which cannot collide.
-void tell(const GrantRequest& request, ContainerGrant& grant) {
+void add_variables(const GrantRequest& request, ContainerGrant& grant) {
   const std::string suffix = "_" + as_variable(request.offer.name.text);
   for (const auto& [name, value] :
        {std::pair{std::string("TRANCHE_MEMORY_ENFORCEMENT"),
-                  std::string(word(request.offer.terms.enforcement))},
+                  std::string(to_string(request.offer.terms.enforcement))},
         std::pair{std::string("TRANCHE_MEMORY_LIMIT_MIB"), smallest_mib(request)}}) {
     grant.env[name] = value;
     grant.env[name + suffix] = value;
@@ -152,7 +152,7 @@ Enforcers enforcers(const Inventory& inventory, const GrantOptions& options,
       disabled_hooks, [](const std::string& hook) { return hook == kLimitHook || hook == "all"; });
   if (only_by_cdi(options.list) && is_disabled) {
     node.no_driver_hook =
-        "--cdi-disable-hooks leaves out " + std::string(kLimitHook) + ", which sets the limit";
+        fmt::format("--cdi-disable-hooks leaves out {}, which sets the limit", kLimitHook);
   }
   return node;
 }
@@ -161,18 +161,19 @@ Result<Enforcement> settle(const Offer& offer, const Enforcers& node) {
   if (const std::optional<Enforcement> demanded = offer.terms.demanded) {
     const std::string why = problem(*demanded, offer, node);
     if (why.empty()) return *demanded;
-    return Error{ErrorCode::kUnavailable, "enforcement " + std::string(word(*demanded)) +
-                                              " is demanded of " + offer.name.text +
-                                              ", and this node cannot hold it: " + why};
+    return Error{
+        ErrorCode::kUnavailable,
+        fmt::format("enforcement {} is demanded of {}, and this node does not support it: {}",
+                    to_string(*demanded), offer.name.text, why)};
   }
-  if (holds_itself(offer) || !counts_memory(offer)) return Enforcement::kNone;
+  if (needs_no_limit(offer) || !counts_memory(offer)) return Enforcement::kNone;
   if (driver_problem(offer, node).empty()) return Enforcement::kDriver;
   // An external daemon serves whole GPUs, as far as we can know.
-  if (node.mps_of_others && node.no_mps.empty() && !has_mig(offer)) return Enforcement::kMps;
+  if (node.external_mps && node.no_mps.empty() && !has_mig(offer)) return Enforcement::kMps;
   return Enforcement::kNone;
 }
 
-std::string unheld_memory(const Offer& offer, Enforcement enforcement, const Enforcers& node) {
+std::string unenforced_memory(const Offer& offer, Enforcement enforcement, const Enforcers& node) {
   if (offer.terms.form != ShareForm::kMemory || offer.terms.demanded ||
       enforcement != Enforcement::kNone) {
     return {};
@@ -181,16 +182,18 @@ std::string unheld_memory(const Offer& offer, Enforcement enforcement, const Enf
   if (!node.no_mps.empty()) {
     why += "; " + node.no_mps;
   } else {
-    why += node.mps_of_others ? "; and a daemon of others does not serve MIG devices"
-                              : "; and nothing asks for MPS";
+    why += node.external_mps ? "; and external MPS daemons do not serve MIG devices"
+                             : "; and nothing asks for MPS";
   }
-  return offer.name.text + ": nothing holds containers to their share of memory: " + why +
-         ". Say enforcement: mps in its policy, or none where that is meant";
+  return fmt::format(
+      "{}: nothing limits containers to their share of memory: {}. Set enforcement: mps in its "
+      "policy, or none if that is intended",
+      offer.name.text, why);
 }
 
 Status add_enforcement(const GrantRequest& request, ContainerGrant& grant) {
   const Enforcement enforcement = request.offer.terms.enforcement;
-  if (holds_itself(request.offer) && enforcement == Enforcement::kNone) return Done{};
+  if (needs_no_limit(request.offer) && enforcement == Enforcement::kNone) return Done{};
   if (enforcement == Enforcement::kMps || enforcement == Enforcement::kMpsExclusive) {
     if (Status wired = add_mps(request, grant); !wired) return wired;
     if (limits_are_the_daemons(request)) return Done{};
@@ -198,7 +201,7 @@ Status add_enforcement(const GrantRequest& request, ContainerGrant& grant) {
   if (enforcement == Enforcement::kDriver) {
     if (Status limited = add_driver_limits(request, grant); !limited) return limited;
   }
-  if (counts_memory(request.offer)) tell(request, grant);
+  if (counts_memory(request.offer)) add_variables(request, grant);
   return Done{};
 }
 

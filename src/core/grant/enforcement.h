@@ -30,7 +30,7 @@ struct Enforcers {
   std::string no_driver_hook;
   // External daemons are configured (a pipe, or NVIDIA's layout), so using them starts
   // nothing.
-  bool mps_of_others = false;
+  bool external_mps = false;
   std::string no_mps;        // neither external daemons nor ours
   std::string no_exclusive;  // no GPU can be reserved for its daemon
 
@@ -49,7 +49,7 @@ Result<Enforcement> settle(const Offer& offer, const Enforcers& node);
 
 // Where memory is counted, no level is demanded, and nothing enforces the shares: why, and
 // what to do. Empty everywhere else. `enforcement` is the level in effect.
-std::string unheld_memory(const Offer& offer, Enforcement enforcement, const Enforcers& node);
+std::string unenforced_memory(const Offer& offer, Enforcement enforcement, const Enforcers& node);
 
 // Adds to the grant what the offer's level needs, and the variables that show it to the
 // container. NVIDIA's own resources get nothing beyond what NVIDIA's plugin gives.

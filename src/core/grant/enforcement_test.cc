@@ -14,8 +14,8 @@ using testing::HasSubstr;
 const Enforcers kOldDriver{.driver_version = "580.159.03"};
 const Enforcers kNewDriver{.driver_version = "615.10", .driver_limits_memory = true};
 
-// As nothing is started that nobody asked for.
-const Enforcers kPipeOfOthers{.driver_version = "580.159.03", .mps_of_others = true};
+// Without a demand, no MPS daemon is started.
+const Enforcers kPipeOfOthers{.driver_version = "580.159.03", .external_mps = true};
 
 Enforcement settled(const Offer& offer, const Enforcers& node) {
   const Result<Enforcement> enforcement = settle(offer, node);
@@ -35,7 +35,7 @@ TEST(Settle, TakesTheBestThatIsThereWhereNothingIsDemanded) {
   EXPECT_EQ(settled(gib_units(), kPipeOfOthers), Enforcement::kMps);
   EXPECT_EQ(settled(gib_units(), kNewDriver), Enforcement::kDriver);
   Enforcers both = kNewDriver;
-  both.mps_of_others = true;
+  both.external_mps = true;
   EXPECT_EQ(settled(gib_units(), both), Enforcement::kDriver);
   both.no_driver_hook = "the hook is disabled";
   EXPECT_EQ(settled(gib_units(), both), Enforcement::kMps);
@@ -51,9 +51,10 @@ TEST(Settle, TakesExactlyWhatIsDemanded) {
 }
 
 TEST(Settle, RefusesADriverThatCannot) {
-  EXPECT_EQ(unsettled(Enforcement::kDriver, kOldDriver),
-            "enforcement driver is demanded of aliyun.com/gpu-mem, and this node cannot hold it: "
-            "driver 580.159.03 has no nvmlDeviceSetMemoryLimits_v1; r615 or newer has");
+  EXPECT_EQ(
+      unsettled(Enforcement::kDriver, kOldDriver),
+      "enforcement driver is demanded of aliyun.com/gpu-mem, and this node does not support it: "
+      "driver 580.159.03 has no nvmlDeviceSetMemoryLimits_v1; r615 or newer has");
   EXPECT_THAT(unsettled(Enforcement::kDriver, {}), HasSubstr("the driver has no nvmlDeviceSet"));
   Enforcers no_hook = kNewDriver;
   no_hook.no_driver_hook = "--cdi-disable-hooks leaves out apply-cuda-memory-limits";
@@ -74,7 +75,7 @@ TEST(Settle, RefusesMpsWithItsReason) {
   Enforcers node = kOldDriver;
   node.no_mps = "there is no nvidia-cuda-mps-control below /driver-root";
   EXPECT_THAT(unsettled(Enforcement::kMps, node),
-              HasSubstr("cannot hold it: there is no nvidia-cuda"));
+              HasSubstr("does not support it: there is no nvidia-cuda"));
   EXPECT_THAT(unsettled(Enforcement::kMpsExclusive, node),
               HasSubstr("there is no nvidia-cuda-mps"));
   node = kOldDriver;
@@ -98,8 +99,7 @@ TEST(Settle, LeavesAloneWhatSaysNothingOfMemory) {
   offer.terms.form = ShareForm::kReplicas;
   for (OfferedDevice& device : offer.devices) device.share_bytes = 0;
   EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kNone);
-  EXPECT_THAT(unsettled(Enforcement::kDriver, kNewDriver, offer),
-              HasSubstr("do not say how much memory"));
+  EXPECT_THAT(unsettled(Enforcement::kDriver, kNewDriver, offer), HasSubstr("have no memory size"));
 }
 
 TEST(Settle, LeavesNvidiasOwnResourcesAsTheyAre) {
@@ -107,7 +107,7 @@ TEST(Settle, LeavesNvidiasOwnResourcesAsTheyAre) {
       an_offer("nvidia.com/gpu", {a_shared_gpu(0, 4, 20 * kGiB)}, {.form = ShareForm::kReplicas});
   EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kNone);
   EXPECT_EQ(settled(offer, kPipeOfOthers), Enforcement::kNone);
-  // The same as a policy of ours is another matter.
+  // A policy may demand a limit nevertheless.
   offer.devices[0].tag = "p1";
   EXPECT_EQ(settled(offer, kNewDriver), Enforcement::kDriver);
 }
@@ -137,7 +137,7 @@ TEST(Enforcers, LackTheHookThatCdiSpecificationsLeaveOut) {
   for (const char* hook : {"all", "apply-cuda-memory-limits"}) {
     EXPECT_THAT(enforcers(a_node(1), by_cdi, {hook}).no_driver_hook,
                 HasSubstr("--cdi-disable-hooks leaves out apply-cuda-memory-limits"));
-    // With the variable it is NVIDIA's runtime that has hooks of its own.
+    // NVIDIA's runtime, which serves the variable, has its own hooks.
     EXPECT_EQ(enforcers(a_node(1), {}, {hook}).no_driver_hook, "");
   }
 }
@@ -153,19 +153,19 @@ TEST(Settle, LeavesWholeGpusAsTheyAreInAnyDialect) {
 }
 
 TEST(UnheldMemory, IsThatOfAnOfferWithoutADemandAndWithoutAnyMeans) {
-  EXPECT_THAT(unheld_memory(gib_units(), Enforcement::kNone, kOldDriver),
-              HasSubstr("aliyun.com/gpu-mem: nothing holds containers to their share of memory: "
+  EXPECT_THAT(unenforced_memory(gib_units(), Enforcement::kNone, kOldDriver),
+              HasSubstr("aliyun.com/gpu-mem: nothing limits containers to their share of memory: "
                         "driver 580.159.03 has no nvmlDeviceSetMemoryLimits_v1"));
-  EXPECT_EQ(unheld_memory(gib_units(), Enforcement::kMps, kPipeOfOthers), "");
+  EXPECT_EQ(unenforced_memory(gib_units(), Enforcement::kMps, kPipeOfOthers), "");
   Offer offer = gib_units();
   offer.terms.demanded = Enforcement::kNone;
-  EXPECT_EQ(unheld_memory(offer, Enforcement::kNone, kOldDriver), "");
+  EXPECT_EQ(unenforced_memory(offer, Enforcement::kNone, kOldDriver), "");
   offer = gib_units();
   offer.terms.form = ShareForm::kReplicas;
-  EXPECT_EQ(unheld_memory(offer, Enforcement::kNone, kOldDriver), "");
+  EXPECT_EQ(unenforced_memory(offer, Enforcement::kNone, kOldDriver), "");
   Enforcers node = kOldDriver;
   node.no_mps = "there is no nvidia-cuda-mps-control";
-  EXPECT_THAT(unheld_memory(gib_units(), Enforcement::kNone, node),
+  EXPECT_THAT(unenforced_memory(gib_units(), Enforcement::kNone, node),
               HasSubstr("no nvidia-cuda-mps"));
 }
 
@@ -197,7 +197,7 @@ TEST(DriversLimits, AreNotPromisedByADriverThatCannot) {
   Offer uncounted = gib_units(Enforcement::kDriver);
   for (OfferedDevice& device : uncounted.devices) device.share_bytes = 0;
   EXPECT_THAT(must_refuse(uncounted, {"GPU-0::0"}, {.driver_limits_memory = true}).message,
-              HasSubstr("how much memory they are is not known"));
+              HasSubstr("their memory size is not known"));
 }
 
 TEST(AContainer, IsToldThatNothingHoldsIt) {
@@ -223,7 +223,7 @@ TEST(AContainer, IsToldNothingWhereMemoryIsNotCounted) {
   EXPECT_FALSE(must_grant(offer, {"GPU-0::0"}).env.contains("TRANCHE_MEMORY_ENFORCEMENT"));
 }
 
-// In a nested cluster that was granted a part of it.
+// A nested cluster that was granted a part of the GPU.
 TEST(PartOfAGpu, IsHeldAndToldOfLikeAnyShareThoughItIsOfferedWhole) {
   OfferedDevice part = a_shared_gpu(0, 1, 8 * kGiB);
   part.replicas.reset();

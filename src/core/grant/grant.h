@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one container gets for the shares it was given, as a value. Pure.
+// Everything one container gets for its shares, as a value. Pure.
 #pragma once
 
 #include <map>
@@ -40,7 +40,7 @@ struct ContainerGrant {
   // The files for a container that is itself a node; their mounts are added once they are
   // written.
   std::optional<NestedGrant> nested;
-  std::vector<std::string> warnings;  // for the log: it may not be of much use
+  std::vector<std::string> warnings;  // for the log, for example about a tiny share
 
   bool operator==(const ContainerGrant&) const = default;
 };

@@ -33,8 +33,8 @@ Offer offer_on(const Terms& terms) {
           .terms = terms};
 }
 
-// A grant names only devices that were asked for, each once, with limits that
-// are not none; an error fits into a status message.
+// A grant names only requested devices, each once, with limits that are not 0; an error fits into
+// a status message.
 void check(const Terms& terms, const std::vector<std::string_view>& ids) {
   const Offer offer = offer_on(terms);
   const auto granted = grant(offer, {.pass_device_specs = true}, facts(), ids);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two of our resources in one container. The kubelet asks for each by itself
-// and merges the answers: of variables, mounts, nodes and annotations with the
-// same name one is kept, and which one is chance.
+// Two of our resources in one container. The kubelet allocates each separately and merges the
+// answers: of variables, mounts, nodes and annotations with the same name it keeps any one.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -91,7 +90,7 @@ TEST(TwoResourcesInOneContainer, WhatIsToldOfEachIsThereUnderTheResourcesName) {
   const ContainerGrant memory = must_grant(units(), shares_of(1, 8), kFacts, kByCdi);
   const ContainerGrant slice = must_grant(slices(), {"GPU-2::0"}, kFacts, kByCdi);
   for (const Merged& merged : {merge(memory, slice), merge(slice, memory)}) {
-    // The plain name tells of one of them; it is for containers with one.
+    // The plain name has one of them; it is for containers with one resource.
     EXPECT_THAT(merged.conflicts, ElementsAre("TRANCHE_MEMORY_LIMIT_MIB"));
     EXPECT_EQ(merged.grant.env.at("TRANCHE_MEMORY_ENFORCEMENT_EXAMPLE_COM_GPU_MEMORY"), "none");
     EXPECT_EQ(merged.grant.env.at("TRANCHE_MEMORY_LIMIT_MIB_EXAMPLE_COM_GPU_MEMORY"), "8192");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/grant/mps_grant.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -10,8 +12,7 @@
 namespace tranche::core {
 namespace {
 
-// Only where a container's devices differ in size does this choose: it is one
-// number for all of them, and on none may it be more than the share.
+// One number for all of the container's devices, so it is the smallest share.
 std::string smallest_percentage(const GrantRequest& request) {
   const auto smallest =
       std::ranges::min_element(request.devices, [](const HeldDevice& a, const HeldDevice& b) {
@@ -23,25 +24,28 @@ std::string smallest_percentage(const GrantRequest& request) {
 
 // "0=20480M", or by uuid where the daemon's numbering is not known.
 std::string memory_limit(const HeldDevice& held, const MpsWiring& wiring) {
-  return (wiring.ordinal ? std::to_string(*wiring.ordinal) : held.device->uuid) + "=" +
-         std::to_string(held.mib()) + "M";
+  return fmt::format("{}={}M", wiring.ordinal ? std::to_string(*wiring.ordinal) : held.device->uuid,
+                     held.mib());
 }
 
 std::string small_share(const HeldDevice& held) {
-  return std::to_string(held.mib()) + " MiB of " + told(*held.device) +
-         " are asked for, and a CUDA context alone takes up to about 520 MiB of them; a process "
-         "may find no memory left";
+  return fmt::format(
+      "{} MiB of {} are requested, and a CUDA context alone takes up to about 520 MiB of them; a "
+      "process may find no memory left",
+      held.mib(), describe(*held.device));
 }
 
 Result<const MpsWiring*> wiring_of(const GrantRequest& request, const OfferedDevice& device) {
   const auto found = request.facts.mps.find(device.uuid);
   if (found == request.facts.mps.end()) {
-    return unavailable(request.offer, "no MPS daemon serves " + told(device) +
-                                          ", and its shares are held by MPS: see the agent's log");
+    return unavailable(
+        request.offer,
+        fmt::format("no MPS daemon serves {}, and MPS must limit its shares: see the agent's log",
+                    describe(device)));
   }
   if (!found->second.problem.empty()) {
-    return unavailable(request.offer,
-                       "the MPS daemon of " + told(device) + ": " + found->second.problem);
+    return unavailable(request.offer, fmt::format("the MPS daemon of {}: {}", describe(device),
+                                                  found->second.problem));
   }
   return &found->second;
 }
@@ -56,7 +60,7 @@ std::string thread_percentage(unsigned part, unsigned whole) {
   const std::uint64_t tenths =
       std::clamp<std::uint64_t>(std::uint64_t{1000} * part / std::max(whole, 1U), 1, 1000);
   std::string text = std::to_string(tenths / 10);
-  if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
+  if (tenths % 10 != 0) text += fmt::format(".{}", tenths % 10);
   return text;
 }
 
@@ -68,10 +72,11 @@ Status add_mps(const GrantRequest& request, ContainerGrant& grant) {
     if (!wiring) return wiring.error();
     if (first == nullptr) first = *wiring;
     if (!is_same_daemon(*first, **wiring)) {
-      return refusal(request.offer,
-                     told(*request.devices.front().device) + " and " + told(*held.device) +
-                         " have an MPS daemon each, and a container can use one only: ask for "
-                         "shares that one GPU has free, or run one daemon for the node");
+      return refusal(
+          request.offer,
+          fmt::format("{} and {} have an MPS daemon each, and a container can use only one: "
+                      "request shares that one GPU has free, or run one daemon for the node",
+                      describe(*request.devices.front().device), describe(*held.device)));
     }
     if (held.bytes() > 0) limits.push_back(memory_limit(held, **wiring));
     // For replicas the note is made once, when they are offered.

@@ -16,9 +16,9 @@ namespace tranche::core {
 // thread percentage leaves few multiprocessors. Below this the grant has a note.
 inline constexpr std::uint64_t kSmallShareBytes = 1ULL << 30;
 
-// What CUDA_MPS_ACTIVE_THREAD_PERCENTAGE is for `part` shares of `whole`: in
-// tenths, rounded down, so that all shares together stay within 100. Never 0,
-// which a daemon ignores: the container would have the whole GPU.
+// CUDA_MPS_ACTIVE_THREAD_PERCENTAGE for `part` shares of `whole`: in tenths, rounded down, so
+// that all shares together stay within 100. Never 0, which a daemon ignores: the container would
+// get the whole GPU.
 std::string thread_percentage(unsigned part, unsigned whole);
 
 // The pipe, its mounts and the limits. A client reads one pipe and talks to one

@@ -66,7 +66,7 @@ TEST(Mps, WarnsOfUnitsThatAContextFills) {
   EXPECT_THAT(must_grant(offer, {"GPU-1::0"}, daemons()).warnings, testing::IsEmpty());
   for (OfferedDevice& device : offer.devices) device.share_bytes = 256ULL << 20;
   EXPECT_THAT(must_grant(offer, {"GPU-1::0", "GPU-1::1"}, daemons()).warnings,
-              ElementsAre(HasSubstr("512 MiB of GPU 1 (GPU-1) are asked for")));
+              ElementsAre(HasSubstr("512 MiB of GPU 1 (GPU-1) are requested")));
 }
 
 TEST(Mps, SetsNoMemoryLimitWhereMemoryIsNotCounted) {
@@ -81,7 +81,7 @@ TEST(Mps, RefusesTwoDaemonsForOneContainer) {
   const Error error = must_refuse(replicas(), {"GPU-0::0", "GPU-1::0"}, daemons());
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(error.message, AllOf(HasSubstr("GPU 0 (GPU-0) and GPU 1 (GPU-1) have an MPS daemon "
-                                             "each, and a container can use one only"),
+                                             "each, and a container can use only one"),
                                    HasSubstr("run one daemon for the node")));
 }
 
@@ -90,7 +90,7 @@ TEST(Mps, LimitsEachGpuOfADaemonThatServesTheNode) {
   node.mps["GPU-1"].ordinal = 1;
   const ContainerGrant grant = must_grant(replicas(), {"GPU-0::0", "GPU-1::0", "GPU-1::1"}, node);
   EXPECT_EQ(grant.env.at("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), "0=40960M,1=16384M");
-  // A third of the one, a fifth of the other: on neither more than its part.
+  // A third of one GPU and a fifth of the other: the smaller part counts for both.
   EXPECT_EQ(grant.env.at("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "20");
   EXPECT_THAT(grant.mounts, testing::SizeIs(1));
 }
@@ -99,8 +99,8 @@ TEST(Mps, RefusesADeviceThatNoDaemonServes) {
   const Error error = must_refuse(replicas(), {"GPU-0::0"}, {});
   EXPECT_EQ(error.code, ErrorCode::kUnavailable);
   EXPECT_EQ(error.message,
-            "cannot allocate \"example.com/slice\": no MPS daemon serves GPU 0 (GPU-0), and its "
-            "shares are held by MPS: see the agent's log");
+            "cannot allocate \"example.com/slice\": no MPS daemon serves GPU 0 (GPU-0), and MPS "
+            "must limit its shares: see the agent's log");
 }
 
 TEST(Mps, RefusesADaemonInTroubleWithItsReason) {

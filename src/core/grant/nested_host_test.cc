@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a container gets that is itself a node.
+// The grant of a container that is itself a node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,8 +92,7 @@ TEST(ExposureAll, IsOfNodesMountsAndCdiNamesToo) {
   EXPECT_EQ(by_cdi.env.at("NVIDIA_ALLOCATED_DEVICES"), "GPU-1");
 }
 
-// One that no specification has must not keep a pod from starting that was not
-// granted it.
+// A device without specification must not keep a pod from starting that was not granted it.
 TEST(ExposureAll, LeavesOutWhatCdiCannotResolve) {
   NodeFacts node = facts();
   node.cdi["gpu"].erase("GPU-0");

@@ -42,7 +42,7 @@ struct MpsWiring {
 struct NodeFacts {
   // The control nodes that exist, such as /dev/nvidiactl, as the container will see them.
   std::vector<std::string> control_nodes;
-  std::vector<unsigned> imex_channels;  // asked for and there
+  std::vector<unsigned> imex_channels;  // requested and existing
 
   // Names that CDI specifications on disk resolve, by class: "gpu" to uuids
   // or indexes, "gds" to "all". A class that is not here has no specification.

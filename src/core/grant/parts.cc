@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/grant/parts.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 
 #include "base/path.h"
 #include "base/text.h"
@@ -13,8 +14,7 @@
 namespace tranche::core {
 namespace {
 
-// A name for the annotation that differs between any two grants a container
-// can get, and is the same each time for the same one.
+// The annotation's name: deterministic, and different for any two grants of a container.
 std::string fingerprint(const Offer& offer, const std::vector<std::string>& names) {
   std::array<std::uint64_t, 2> hash{0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
   const auto add = [&](std::string_view text) {
@@ -26,10 +26,7 @@ std::string fingerprint(const Offer& offer, const std::vector<std::string>& name
   };
   add(offer.name.text);
   for (const std::string& name : names) add("\n" + name);
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%016llx%016llx",
-                static_cast<unsigned long long>(hash[0]), static_cast<unsigned long long>(hash[1]));
-  return text.data();
+  return fmt::format("{:016x}{:016x}", hash[0], hash[1]);
 }
 
 bool is_in_specification(const NodeFacts& facts, std::string_view cdi_class,
@@ -38,13 +35,12 @@ bool is_in_specification(const NodeFacts& facts, std::string_view cdi_class,
   return known != facts.cdi.end() && known->second.contains(name);
 }
 
-// Naming a device that no file resolves would leave the pod with an error from
-// the runtime that says less.
+// If no file resolves the device, the runtime's error would say less than this one.
 Error unresolvable(const GrantRequest& request, const std::string& name) {
   std::string why = "no CDI specification has device " + name;
   if (!request.facts.cdi_problem.empty()) why += ": " + request.facts.cdi_problem;
   return {ErrorCode::kUnavailable,
-          "cannot allocate \"" + request.offer.name.text + "\" through CDI: " + why};
+          fmt::format("cannot allocate \"{}\" through CDI: {}", request.offer.name.text, why)};
 }
 
 Result<std::vector<std::string>> cdi_names(const GrantRequest& request) {
@@ -99,7 +95,7 @@ Status add_cdi(const GrantRequest& request, ContainerGrant& grant) {
 }
 
 void add_nodes(const GrantRequest& request, const std::string& permissions, ContainerGrant& grant) {
-  // Two slices of one GPU share its node: it is passed once.
+  // Two slices of one GPU share its node.
   const auto add = [&](const std::string& path) {
     if (std::ranges::find(grant.nodes, path, &GrantedNode::container_path) == grant.nodes.end()) {
       grant.nodes.push_back({path, below(request.options.dev_root, path), permissions});
@@ -107,13 +103,13 @@ void add_nodes(const GrantRequest& request, const std::string& permissions, Cont
   };
   for (const std::string& path : request.facts.control_nodes) add(path);
   for (const HeldDevice& held : request.devices) {
-    if (held.device->minor) add("/dev/nvidia" + std::to_string(*held.device->minor));
+    if (held.device->minor) add(fmt::format("/dev/nvidia{}", *held.device->minor));
     for (const unsigned cap : held.device->caps) {
-      add("/dev/nvidia-caps/nvidia-cap" + std::to_string(cap));
+      add(fmt::format("/dev/nvidia-caps/nvidia-cap{}", cap));
     }
   }
   for (const unsigned channel : request.facts.imex_channels) {
-    add("/dev/nvidia-caps-imex-channels/channel" + std::to_string(channel));
+    add(fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel));
   }
 }
 

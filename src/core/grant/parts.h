@@ -15,7 +15,7 @@ namespace tranche::core {
 // The devices' names, by the id strategy.
 std::vector<std::string> device_names(const GrantRequest& request);
 
-// Where CDI is the only way asked for, its specification has the device nodes.
+// With CDI as the only strategy, its specification has the device nodes.
 bool only_by_cdi(const DeviceListStrategy& list);
 
 // The names that CDI specifications resolve; nothing where no strategy is CDI.
@@ -24,7 +24,7 @@ Status add_cdi(const GrantRequest& request, ContainerGrant& grant);
 // The control nodes, the devices' own and the IMEX channels', each once.
 void add_nodes(const GrantRequest& request, const std::string& permissions, ContainerGrant& grant);
 
-// The folder with the driver's files, where one is configured.
+// The folder with the driver's files, if one is configured.
 void add_driver_mount(const GrantRequest& request, ContainerGrant& grant);
 
 }  // namespace tranche::core

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/grant/request.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 #include <unordered_set>
@@ -8,12 +10,12 @@
 namespace tranche::core {
 namespace {
 
-// A status that carries more than a few kilobytes of text does not arrive.
-constexpr std::size_t kLongestIdTold = 100;
+// The kubelet does not receive a status with more than a few kilobytes of text.
+constexpr std::size_t kLongestIdShown = 100;
 
-std::string told(std::string_view id) {
-  if (id.size() <= kLongestIdTold) return std::string(id);
-  return std::string(id.substr(0, kLongestIdTold)) + "…";
+std::string shortened(std::string_view id) {
+  if (id.size() <= kLongestIdShown) return std::string(id);
+  return std::string(id.substr(0, kLongestIdShown)) + "…";
 }
 
 Result<std::vector<HeldDevice>> devices_of(const Offer& offer,
@@ -22,10 +24,11 @@ Result<std::vector<HeldDevice>> devices_of(const Offer& offer,
   std::vector<const OfferedDevice*> found;
   for (const std::string_view id : ids) {
     const OfferedDevice* device = offer.find(id);
-    if (device == nullptr) return refusal(offer, "unknown device: " + told(id));
-    if (!seen.insert(id).second) return refusal(offer, "device given twice: " + told(id));
+    if (device == nullptr) return refusal(offer, "unknown device: " + shortened(id));
+    if (!seen.insert(id).second) return refusal(offer, "device given twice: " + shortened(id));
     if (!device->health.ok()) {
-      return refusal(offer, "unhealthy device: " + told(id) + ": " + device->health.reason());
+      return refusal(
+          offer, fmt::format("unhealthy device: {}: {}", shortened(id), device->health.reason()));
     }
     found.push_back(device);
   }
@@ -53,8 +56,8 @@ Result<GrantRequest> read_request(const Offer& offer, const GrantOptions& option
                                   const std::vector<std::string_view>& ids) {
   if (ids.empty()) return refusal(offer, "no device ids were given");
   if (offer.terms.one_share_only && ids.size() > 1) {
-    return refusal(offer, "maximum request size for shared resources is 1; found " +
-                              std::to_string(ids.size()));
+    return refusal(
+        offer, fmt::format("maximum request size for shared resources is 1; found {}", ids.size()));
   }
   Result<std::vector<HeldDevice>> devices = devices_of(offer, ids);
   if (!devices) return devices.error();
@@ -63,15 +66,16 @@ Result<GrantRequest> read_request(const Offer& offer, const GrantOptions& option
 
 Error refusal(const Offer& offer, const std::string& why) {
   return {ErrorCode::kInvalidArgument,
-          "invalid allocation request for \"" + offer.name.text + "\": " + why};
+          fmt::format("invalid allocation request for \"{}\": {}", offer.name.text, why)};
 }
 
 Error unavailable(const Offer& offer, const std::string& why) {
-  return {ErrorCode::kUnavailable, "cannot allocate \"" + offer.name.text + "\": " + why};
+  return {ErrorCode::kUnavailable, fmt::format("cannot allocate \"{}\": {}", offer.name.text, why)};
 }
 
-std::string told(const OfferedDevice& device) {
-  return (device.is_mig() ? "MIG device " : "GPU ") + device.index() + " (" + device.uuid + ")";
+std::string describe(const OfferedDevice& device) {
+  return fmt::format("{} {} ({})", device.is_mig() ? "MIG device" : "GPU", device.index(),
+                     device.uuid);
 }
 
 }  // namespace tranche::core

@@ -20,13 +20,13 @@ struct HeldDevice {
   const OfferedDevice* device = nullptr;  // never null; points into the offer
   unsigned shares = 0;
 
-  // Of the device's memory; 0: it is not counted.
+  // Memory of these shares; 0: not counted.
   std::uint64_t bytes() const { return shares * device->share_bytes; }
-  // A limit of less than one would be read as none.
+  // At least 1, because a limit of 0 would mean no limit.
   std::uint64_t mib() const;
 };
 
-// All that a grant is made from.
+// The input of a grant.
 struct GrantRequest {
   const Offer& offer;
   const GrantOptions& options;
@@ -41,12 +41,12 @@ struct GrantRequest {
 Result<GrantRequest> read_request(const Offer& offer, const GrantOptions& options,
                                   const NodeFacts& facts, const std::vector<std::string_view>& ids);
 
-// The request itself is wrong.
+// The request is invalid.
 Error refusal(const Offer& offer, const std::string& why);
-// The request is right, and the node cannot meet it now.
+// The request is valid, but the node cannot fulfil it now.
 Error unavailable(const Offer& offer, const std::string& why);
 
 // "GPU 3 (GPU-8f1c…)" or "MIG device 3:1 (MIG-c8b1…)", as messages name it.
-std::string told(const OfferedDevice& device);
+std::string describe(const OfferedDevice& device);
 
 }  // namespace tranche::core

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/health/changes.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -25,16 +27,16 @@ Devices devices_of(const Inventory& inventory) {
     const std::string pci = gpu.pci ? to_string(*gpu.pci) : "";
     devices[gpu.uuid.text] = {index, pci, gpu.model, gpu.health};
     for (const MigDevice& mig : gpu.mig) {
-      devices[mig.uuid.text] = {index + ":" + std::to_string(mig.index), pci,
-                                to_string(mig.profile), mig.health};
+      devices[mig.uuid.text] = {fmt::format("{}:{}", index, mig.index), pci, to_string(mig.profile),
+                                mig.health};
     }
   }
   return devices;
 }
 
-// The text for each trouble of the device; the first list that has the trouble counts.
-std::string said_of(const std::string& device, const Health& health,
-                    const std::vector<const std::vector<Remedy>*>& lists) {
+// The remedy for each trouble of the device; the first list that has the trouble counts.
+std::string remedies_of(const std::string& device, const Health& health,
+                        const std::vector<const std::vector<Remedy>*>& lists) {
   std::vector<std::string> said;
   for (const std::string& trouble : health.troubles) {
     for (const std::vector<Remedy>* list : lists) {
@@ -75,7 +77,7 @@ std::vector<InventoryChange> changes_between(const Inventory& before, const Inve
                          .index = seen.index,
                          .detail = "was: " + last.reason(),
                          .pci = seen.pci,
-                         .because = said_of(uuid, last, {&ended, &before.remedies})});
+                         .because = remedies_of(uuid, last, {&ended, &before.remedies})});
     } else {
       changes.push_back({.is_bad = true,
                          .what = "device is unhealthy",
@@ -83,7 +85,7 @@ std::vector<InventoryChange> changes_between(const Inventory& before, const Inve
                          .index = seen.index,
                          .detail = seen.health.reason(),
                          .pci = seen.pci,
-                         .cleared_by = said_of(uuid, seen.health, {&after.remedies})});
+                         .cleared_by = remedies_of(uuid, seen.health, {&after.remedies})});
     }
   }
   return changes;

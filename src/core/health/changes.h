@@ -8,7 +8,7 @@
 
 namespace tranche::core {
 
-// One thing that is different between two inventories, for the log.
+// One difference between two inventories, for the log.
 struct InventoryChange {
   bool is_bad = false;
   std::string what;        // "gpu is unhealthy"
@@ -22,8 +22,8 @@ struct InventoryChange {
   bool operator==(const InventoryChange&) const = default;
 };
 
-// `ended` has what was seen of faults that ended in between; where it says nothing of one,
-// that is what was to clear it.
+// `ended` has the evidence for faults that ended in between; a fault that is missing there gets
+// its expected remedy.
 std::vector<InventoryChange> changes_between(const Inventory& before, const Inventory& after,
                                              const std::vector<Remedy>& ended = {});
 

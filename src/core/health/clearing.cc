@@ -65,7 +65,7 @@ bool condition_gone(const Fault& fault, const Evidence& evidence) {
   switch (fault.kind) {
     case FaultKind::kLost:
     case FaultKind::kNeedsReset:
-      // It answers, but answers in a session that has lost the GPU do not count.
+      // Answers in a session that has lost the GPU do not count.
       return evidence.session > fault.session && driver_asks_nothing(evidence.vitals);
     case FaultKind::kRecoveryAction: return driver_asks_nothing(evidence.vitals);
     case FaultKind::kFabric: return evidence.vitals.fabric_ready.value_or(true);
@@ -128,7 +128,7 @@ bool clears(const Fault& fault, const Evidence& evidence) {
 
 std::string why_cleared(const Fault& fault, const Evidence& evidence) {
   switch (fault.clearance) {
-    case Clearance::kProbe: return "it answers and the driver asks for nothing";
+    case Clearance::kProbe: return "it answers and the driver reports no recovery action";
     case Clearance::kReboot: return "the node was rebooted";
     case Clearance::kInforom: return "the driver finds the card's own memory (InfoROM) valid";
     case Clearance::kCondition: return std::string(why_gone(fault.kind));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One test a row of the table in docs/health.md: for each class of fault, what
-// clears it and what does not.
+// One test for each row of the table in docs/health.md: what clears each class of fault, and what
+// does not.
 #include "core/health/clearing.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ Fault a_fault(Clearance clearance) {
   return {.gpu = GpuUuid("GPU-0"), .clearance = clearance, .boot_id = "b1", .session = 5};
 }
 
-// The same session and boot; the driver asks for nothing.
+// The same session and boot; the driver reports no recovery action.
 Evidence fine() { return {.vitals = {.recovery_action = 0}, .boot_id = "b1", .session = 5}; }
 
 Evidence with_action(unsigned action) {

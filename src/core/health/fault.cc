@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/health/fault.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <utility>
 
@@ -61,7 +63,7 @@ std::string recovery_action_text(unsigned action) {
     case 5: return "recover the IMEX domain";
     case 6: return "bus reset";
     case 7: return "system reboot";
-    default: return "unknown action " + std::to_string(action);
+    default: return fmt::format("unknown action {}", action);
   }
 }
 

@@ -87,9 +87,10 @@ void note_reset(Fault& fault, std::string_view shown_by) {
   fault.reset_seen = true;
 }
 
-// What the driver has asked for since the fault. If it asked for a reset, or said that one
-// is required, and no longer does in a later session, the GPU was reset.
-void hear_driver(Fault& fault, const std::optional<unsigned>& action, std::uint64_t session) {
+// Records the driver's recovery action since the fault. If the driver asked for a reset, or
+// reported one as required, and no longer does in a later session, the GPU was reset.
+void note_recovery_action(Fault& fault, const std::optional<unsigned>& action,
+                          std::uint64_t session) {
   const bool asks = action && !recovery_action_allows_use(*action);
   fault.driver_asked = fault.driver_asked || asks;
   if (asks && recovery_action_is_reset(*action)) fault.reset_asked = session;
@@ -151,7 +152,7 @@ void open_fault(NodeState& state, Fault fault, const Surroundings& around) {
   }
   same->text = std::move(fault.text);
   same->passed = 0;
-  same->session = fault.session;  // this session has seen it too: only a later one can see the end
+  same->session = fault.session;  // only a later session can show its end
   if (fault.kind != FaultKind::kXid) return;
   // It happened again: earlier evidence no longer counts.
   same->boot_id = fault.boot_id;
@@ -187,7 +188,7 @@ void fold_answer(NodeState& state, const GpuUuid& gpu, const GpuReading& one,
     }
     fault.order_unknown = false;
     fault.answered = true;
-    hear_driver(fault, one.vitals.recovery_action, state.session);
+    note_recovery_action(fault, one.vitals.recovery_action, state.session);
   }
   note_conditions(state, gpu, one, around);
   if (std::ranges::count(state.faults, gpu, &Fault::gpu) == 0) return;

@@ -8,7 +8,7 @@
 
 namespace tranche::core {
 
-// Opens a fault, or brings the text of one that is open already up to date.
+// Opens a fault, or updates the text of an open one.
 void open_fault(NodeState& state, Fault fault, const Surroundings& around);
 
 void fold_answer(NodeState& state, const GpuUuid& gpu, const GpuReading& one,

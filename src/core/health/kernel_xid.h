@@ -12,8 +12,8 @@ namespace tranche::core {
 struct KernelXid {
   PciAddress pci;
   unsigned xid = 0;
-  std::string text;  // what the driver says of it
-  std::string uuid;  // of the GPU there, where the log has named it; else empty
+  std::string text;  // the driver's text
+  std::string uuid;  // of the GPU there, if the log has named it
 
   bool operator==(const KernelXid&) const = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the next poll must read because of open faults.
+// Requests for the next poll because of open faults.
 #include <algorithm>
 
 #include "core/health/node_state.h"
@@ -8,7 +8,7 @@
 namespace tranche::core {
 namespace {
 
-// In the session of the fault, whose answers do not count.
+// In the session of the fault, in which answers do not count.
 bool says_none_pending(const NodeState& state, const Fault& fault) {
   const auto found = state.vitals.find(fault.gpu);
   if (found == state.vitals.end()) return false;
@@ -19,7 +19,7 @@ bool says_none_pending(const NodeState& state, const Fault& fault) {
 
 }  // namespace
 
-ReadRequest wish_for(const NodeState& state) {
+ReadRequest next_read_request(const NodeState& state) {
   const auto waits_for = [&](Clearance clearance) {
     return std::ranges::count(state.faults, clearance, &Fault::clearance) > 0;
   };
@@ -38,7 +38,7 @@ ReadRequest wish_for(const NodeState& state) {
 }
 
 bool wants_fresh_session(const NodeState& state) {
-  if (state.has_stranger) return true;
+  if (state.has_unidentified_gpu) return true;
   return std::ranges::any_of(state.faults, [&](const Fault& fault) {
     if (fault.session != state.session) return false;
     switch (fault.clearance) {

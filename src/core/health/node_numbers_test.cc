@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 const Surroundings kAround{.boot_id = "b1", .now = 1'000'000};
 
-// The GPUs of these slots, as a session counts them that was opened afresh.
+// The GPUs of these slots, as a new session counts them.
 DriverReading counted(const std::vector<unsigned>& slots, std::uint64_t session) {
   std::vector<GpuReading> gpus;
   for (const unsigned slot : slots) {

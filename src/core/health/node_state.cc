@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/health/node_state.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -130,7 +132,7 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
 
   state.inventory.numbers = with_reading(std::move(state.inventory.numbers), reading);
 
-  state.has_stranger = false;
+  state.has_unidentified_gpu = false;
   state.named = named_gpus(reading);
   forget_removed(state, reading, around);
   std::set<GpuUuid> seen;
@@ -138,7 +140,7 @@ NodeState with_reading(NodeState state, const DriverReading& reading, const Surr
   for (const GpuReading& one : reading.gpus) {
     const std::optional<GpuUuid> gpu = identify(state, reading, one);
     if (!gpu) {  // it never reported its identity, so there is no id to list it under
-      state.has_stranger = true;
+      state.has_unidentified_gpu = true;
       continue;
     }
     seen.insert(*gpu);
@@ -180,7 +182,7 @@ NodeState with_event(NodeState state, const DriverEvent& event, const XidPolicy&
                   .slice = slice,
                   .kind = FaultKind::kXid,
                   .xid = event.xid,
-                  .text = "XID " + std::to_string(event.xid) + ": " + std::string(facts.meaning),
+                  .text = fmt::format("XID {}: {}", event.xid, facts.meaning),
                   .clearance = facts.clearance,
                   .action_tells = action_tells(facts, state.inventory.driver_version)},
                  around);

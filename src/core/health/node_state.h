@@ -20,7 +20,7 @@
 
 namespace tranche::core {
 
-// What is known apart from the driver at the moment of a fold.
+// Facts besides the driver's at the moment of a fold.
 struct Surroundings {
   std::string boot_id;   // empty: not known
   std::int64_t now = 0;  // seconds, of any clock that outlives a restart
@@ -28,8 +28,8 @@ struct Surroundings {
   std::function<std::optional<bool>(const PciAddress&)> has_pci_device = [](const PciAddress&) {
     return std::nullopt;
   };
-  // Which binding of the kernel's driver to the PCI device this is: another number,
-  // another binding. Empty: not known.
+  // A number for the current binding of the kernel's driver to the PCI device; it changes with
+  // each binding. Empty: not known.
   std::function<std::optional<std::uint64_t>(const PciAddress&)> driver_binding =
       [](const PciAddress&) { return std::nullopt; };
   // The driver was not watched when an event came, so it is not known whether a reset that
@@ -54,7 +54,7 @@ struct NodeState {
   std::map<GpuUuid, std::string> released;
   std::uint64_t session = 0;
   // In the last reading a GPU failed that has never reported its identity.
-  bool has_stranger = false;
+  bool has_unidentified_gpu = false;
   std::set<GpuUuid> named;                 // GPUs that reported their identity in the last reading
   DriverKind seen_by = DriverKind::kNone;  // what the last reading came from
   // The kernel module was seen unloaded: GPUs that come back have been reset.
@@ -80,11 +80,11 @@ NodeState with_forgotten_numbers(NodeState state, const std::set<unsigned>& numb
 // device, filled in.
 Inventory present(const NodeState& state);
 
-// What the next reading must include because of open faults.
-ReadRequest wish_for(const NodeState& state);
+// What the next poll must read because of open faults.
+ReadRequest next_read_request(const NodeState& state);
 
-// Whether a new session with the driver could clear something: a session that was open when
-// a GPU was lost never sees it come back.
+// Whether a new session with the driver could clear a fault: a session that was open when a GPU
+// was lost never sees it come back.
 bool wants_fresh_session(const NodeState& state);
 
 }  // namespace tranche::core

@@ -156,7 +156,7 @@ TEST(NodeState, PassesOverAGpuThatNeverSaidWhoItIs) {
   EXPECT_THAT(present(state).gpus, SizeIs(1));
 }
 
-// Lost before we came: no fault is open that would ask for it.
+// Lost before the agent started: no open fault asks for it.
 TEST(NodeState, WantsFreshSessionsForAGpuThatNeverSaidWhoItIs) {
   NodeState state = with_reading(
       {}, reading_of({answering(a_gpu(0)), failing(1, FailureKind::kLost, "lost")}), kAround);
@@ -357,14 +357,14 @@ TEST(Release, CallsTheOthersUnwatchedWhereTheKernelLogDoesNotTell) {
 }
 
 TEST(ReadRequest, AsksForCountersWhileAFaultWaitsForAReset) {
-  EXPECT_FALSE(wish_for(node_of(1)).energy);
-  EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 48), {}, kAround)).energy);
+  EXPECT_FALSE(next_read_request(node_of(1)).energy);
+  EXPECT_TRUE(next_read_request(with_event(node_of(1), xid("GPU-0", 48), {}, kAround)).energy);
 }
 
 TEST(ReadRequest, AsksForWhatOpenFaultsWaitFor) {
-  EXPECT_FALSE(wish_for(node_of(1)).links);
-  EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 74), {}, kAround)).links);
-  EXPECT_TRUE(wish_for(with_event(node_of(1), xid("GPU-0", 125), {}, kAround)).inforom);
+  EXPECT_FALSE(next_read_request(node_of(1)).links);
+  EXPECT_TRUE(next_read_request(with_event(node_of(1), xid("GPU-0", 74), {}, kAround)).links);
+  EXPECT_TRUE(next_read_request(with_event(node_of(1), xid("GPU-0", 125), {}, kAround)).inforom);
 }
 
 TEST(FreshSession, IsWantedForTheDriversWordOnAFaultItHasNotSpokenOf) {

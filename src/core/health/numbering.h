@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which number a GPU has. The number is bound to the PCI address when a GPU is first seen
-// there, and stays bound while the slot is empty, so that an index in the configuration
-// always means the same slot. Pure.
+// GPU numbers. A number is bound to a PCI address when a GPU is first seen there, and stays bound
+// while the slot is empty, so that an index in the configuration always means the same slot.
+// Pure.
 #pragma once
 
 #include <string>

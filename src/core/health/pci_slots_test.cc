@@ -85,7 +85,7 @@ TEST(PciSlots, NameTheGpusThatAnotherCardReplaced) {
 }
 
 TEST(PciSlots, SayWhichOfTwoGpusIsAtAPciAddress) {
-  // However it came to two: the one that the last reading named is there.
+  // If two GPUs have the address, the one that the last reading named is there.
   NodeState state = node_of(1);
   Gpu ghost = a_gpu(0);
   ghost.uuid = GpuUuid("GPU-/");  // sorts before

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What counts as a reset that was seen, and what clears which XID.
+// Which evidence counts as a reset, and what clears which XID.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST(ResetEvidence, IsACounterThatFellWhilePersistenceModeKeptIt) {
   EXPECT_THAT(state.faults, IsEmpty());
 }
 
-// The second of two falls: the first was of a driver that we closed.
+// Only the second drop counts: the first is from a driver that we closed.
 TEST(ResetEvidence, IsComparedWithTheLastReadingOfTheSession) {
   NodeState state = with_xid(119, false);
   state = with_reading(std::move(state), reading({.energy_mj = 3}, 2), kAround);
@@ -106,7 +106,7 @@ TEST(ResetEvidence, IsADriverThatTheKernelBoundAgain) {
   EXPECT_THAT(state.faults, IsEmpty());
 }
 
-// Whether the GPU was reset before the XID or after it, nobody knows.
+// It is not known whether the GPU was reset before the XID or after it.
 TEST(ResetEvidence, IsNoneThatMayBeFromBeforeTheFault) {
   const Vitals before{.recovery_action = 0, .energy_mj = 1000, .persistence = true};
   Surroundings unwatched = kAround;
@@ -122,7 +122,7 @@ TEST(ResetEvidence, IsNoneThatMayBeFromBeforeTheFault) {
   EXPECT_THAT(state.faults, IsEmpty()) << "from here on the order is known";
 }
 
-// Energy is not read at every look: the last value may be from long before the fault.
+// Not every poll reads energy: the last value may be from long before the fault.
 TEST(ResetEvidence, IsNoCounterThatFellBeforeTheFault) {
   const Vitals unread{.recovery_action = 0, .persistence = true};
   const auto with_energy = [&](std::uint64_t energy_mj) {
@@ -145,7 +145,7 @@ TEST(ResetEvidence, IsNoCounterThatFellBeforeTheFault) {
   }
 }
 
-// Nobody has read it in the session of the fault, and the one before says nothing of it.
+// It was not read in the session of the fault, and the one before is no evidence.
 TEST(ResetEvidence, IsNoCounterOfASessionBeforeTheOneOfTheFault) {
   NodeState state = with_reading({}, reading({.energy_mj = 1000, .persistence = true}, 1), kAround);
   state = with_reading(std::move(state), reading({.persistence = true}, 2), kAround);
@@ -155,8 +155,7 @@ TEST(ResetEvidence, IsNoCounterOfASessionBeforeTheOneOfTheFault) {
   EXPECT_THAT(state.faults, SizeIs(1));
 }
 
-// A counter that the driver did not give at the first look of a session without
-// persistence mode, and gives at the second.
+// The driver reports a counter only at the second poll of a session without persistence mode.
 TEST(ResetEvidence, IsNoCounterOfAnotherSessionThatIsReadLater) {
   for (const Vitals& before :
        {Vitals{.uncorrected_ecc = 5}, Vitals{.energy_mj = 5}, Vitals{.pcie_replays = 5}}) {
@@ -172,7 +171,7 @@ TEST(ResetEvidence, IsNoCounterOfAnotherSessionThatIsReadLater) {
   }
 }
 
-// A card that fell off the bus answers first after the reset.
+// A card off the bus first answers after the reset.
 TEST(ResetEvidence, IsACounterThatFellOnACardThatDidNotAnswerSinceTheFault) {
   NodeState state = with_xid(79, true);
   state = with_reading(std::move(state), reading_of({failing(0, FailureKind::kLost, "lost")}, 1),

@@ -16,9 +16,9 @@ const char* what_ends(FaultKind condition) {
       return "the driver call returns; where it never does, a reboot of the node";
     case FaultKind::kNoAnswer: return "the GPU answers again";
     case FaultKind::kRecoveryAction:
-      return "what the driver asks for is done, and it asks for nothing any more";
+      return "the driver's recovery action is done, and the driver reports none any more";
     case FaultKind::kFabric:
-      return "the NVLink fabric is ready; the fabric manager has to run for that";
+      return "the NVLink fabric is ready; the fabric manager must run for that";
     case FaultKind::kUnwatched: return "the driver's events for it can be watched again";
     case FaultKind::kXid: return "the GPU answers again";
   }
@@ -30,12 +30,13 @@ const char* what_ends(FaultKind condition) {
 std::string what_clears(const Fault& fault) {
   switch (fault.clearance) {
     case Clearance::kProbe:
-      return "the GPU answers at the next looks and the driver asks for nothing; nobody has to do "
-             "anything";
+      return "the GPU answers the next polls and the driver reports no recovery action; nothing to "
+             "do";
     case Clearance::kRecovery:
       if (!fault.action_tells) return kReset;
-      return "the driver asks for no recovery action any more, as after a reset of the GPU or a "
-             "reboot of the node";
+      return "the driver reports no recovery action, as after a reset of the GPU or a reboot of "
+             "the "
+             "node";
     case Clearance::kReset: return kReset;
     case Clearance::kReboot: return "a reboot of the node";
     case Clearance::kRepair:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clears a fault, in one short sentence for people: what to do or to wait for. Pure;
-// docs/health.md has the same at length.
+// The remedy for a fault in one short sentence for people: what to do or to wait for. Pure;
+// docs/health.md has the details.
 #pragma once
 
 #include <string>

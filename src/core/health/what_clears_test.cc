@@ -22,7 +22,7 @@ TEST(WhatClears, SaysWhatAnOperatorHasToDo) {
   EXPECT_EQ(what_clears(xid(167)), "a reboot of the node");
   EXPECT_EQ(what_clears(xid(63)),
             "no row remap or page retirement is pending any more, as after a reset of the GPU");
-  EXPECT_THAT(what_clears(xid(94)), HasSubstr("nobody has to do anything"));
+  EXPECT_THAT(what_clears(xid(94)), HasSubstr("nothing to do"));
   EXPECT_THAT(what_clears(xid(64)), HasSubstr("the card has to be replaced"));
   EXPECT_THAT(what_clears(xid(74)), HasSubstr("NVLink"));
   EXPECT_THAT(what_clears(condition(FaultKind::kFabric)), HasSubstr("fabric manager"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/health/xid_policy.h"
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "base/text.h"
@@ -26,8 +28,8 @@ XidList parse_list(const std::string& variable, const std::string& text, bool ta
       list.numbers.insert(*number);
     } else {
       warnings.push_back(
-          variable + ": '" + std::string(trim(part)) + "' is ignored: it is no XID, " +
-          (takes_all ? "which is a number, nor 'all' nor 'xids'" : "which is a number"));
+          fmt::format("{}: '{}' is ignored: it is no XID, {}", variable, trim(part),
+                      takes_all ? "which is a number, nor 'all' nor 'xids'" : "which is a number"));
     }
   }
   return list;

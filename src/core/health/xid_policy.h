@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which XIDs (the driver's error numbers) make a GPU unhealthy. As NVIDIA's plugin: all but
+// The XIDs (the driver's error numbers) that make a GPU unhealthy. As in NVIDIA's plugin: all but
 // the application errors 13, 31, 43, 45, 68 and 109, changed by DP_DISABLE_HEALTHCHECKS and
 // DP_ENABLE_HEALTHCHECKS. Unlike there, "disable all, enable some" works as written. Pure.
 #pragma once
@@ -33,8 +33,8 @@ struct ParsedXids {
   std::vector<std::string> warnings;  // of items that are no XID; they are ignored
 };
 
-// An item that is none of these is ignored with a warning, as NVIDIA's plugin
-// ignores it: a typing error must not take the GPUs of a node away.
+// Ignores invalid items with a warning, as NVIDIA's plugin does: a typo must not remove the GPUs
+// of a node.
 ParsedXids parse_xid_policy(const XidVariables& variables);
 
 }  // namespace tranche::core

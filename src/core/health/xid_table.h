@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of each XID: what it means in a few words, and what must be
-// seen before a GPU that had it is healthy again. From NVIDIA's catalogue.
+// The XID table, from NVIDIA's catalogue: the meaning of each XID in a few words, and the
+// evidence that clears it.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ledger/coverage.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -18,11 +20,11 @@ constexpr std::size_t kMostNamed = 3;
 std::string named(const std::vector<std::string>& holders) {
   const std::size_t shown = std::min(holders.size(), kMostNamed);
   std::string text = join({holders.begin(), holders.begin() + static_cast<long>(shown)}, ", ");
-  if (holders.size() > shown) text += " and " + std::to_string(holders.size() - shown) + " more";
+  if (holders.size() > shown) text += fmt::format(" and {} more", holders.size() - shown);
   return text;
 }
 
-std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes / kMebibyte) + " MiB"; }
+std::string mebibytes(std::uint64_t bytes) { return fmt::format("{} MiB", bytes / kMebibyte); }
 
 // How many more shares can be allocated where containers hold `held` of them and `bytes` of
 // the memory are covered.
@@ -215,17 +217,18 @@ Status Coverage::admits(const Offer& offer, const OfferedDevice& device,
                         const std::set<unsigned>& asked) const {
   const auto refuse = [&](const std::string& resource, const Hold& in_the_way,
                           const std::string& how) {
-    return Error{ErrorCode::kUnavailable, "GPU " + device.index() + " (" + device.uuid +
-                                              ") cannot be given as " + offer.name.text +
-                                              " now: " + how + " is held as " + resource + " by " +
-                                              named(in_the_way.holders)};
+    return Error{ErrorCode::kUnavailable,
+                 fmt::format("GPU {} ({}) cannot be allocated as {} now: {} is held as {} by {}",
+                             device.index(), device.uuid, offer.name.text, how, resource,
+                             named(in_the_way.holders))};
   };
   if (const auto* relative = held_relative(device)) {
     const auto& [resource, hold] = *relative->second.begin();
     return refuse(resource, hold,
-                  (device.is_mig() ? "the GPU that it is a part of, "
-                                   : "a MIG device that is a part of it, ") +
-                      relative->first + ",");
+                  fmt::format("{}, {},",
+                              device.is_mig() ? "the GPU that it is a part of"
+                                              : "a MIG device that is a part of it",
+                              relative->first));
   }
   const auto holds = devices_.find(device.uuid);
   if (holds == devices_.end()) return Done{};
@@ -249,15 +252,15 @@ Status Coverage::admits(const Offer& offer, const OfferedDevice& device,
   if (largest == nullptr || bytes == 0) return Done{};
   if (device.share_bytes == 0) {
     return refuse(largest->first, largest->second,
-                  "memory that is not counted here, " + mebibytes(bytes) + ",");
+                  fmt::format("memory that is not counted here, {},", mebibytes(bytes)));
   }
   if (device.memory_bytes == 0) {
     return refuse(largest->first, largest->second, "memory of unknown size");
   }
   if (bytes + wanted <= device.memory_bytes) return Done{};
   return refuse(largest->first, largest->second,
-                "of its " + mebibytes(device.memory_bytes) + ", " + mebibytes(bytes) +
-                    " are taken and " + mebibytes(wanted) + " are asked for; most");
+                fmt::format("of its {}, {} are taken and {} are requested; most",
+                            mebibytes(device.memory_bytes), mebibytes(bytes), mebibytes(wanted)));
 }
 
 std::string Coverage::part_held(const Offer& offer, const OfferedDevice& device,
@@ -282,12 +285,12 @@ std::string Coverage::withheld_reason(const Offer& offer, const OfferedDevice& d
   if (room.held.size() + room.free >= device.shares()) return {};
   std::vector<std::string> reasons;
   const auto add = [&](const std::string& what, const std::string& resource, const Hold& hold) {
-    reasons.push_back(what + " is held as " + resource + " by " + named(hold.holders));
+    reasons.push_back(fmt::format("{} is held as {} by {}", what, resource, named(hold.holders)));
   };
   if (const auto* relative = held_relative(device)) {
-    const std::string what =
-        (device.is_mig() ? "the GPU that it is a part of, " : "a MIG device of it, ") +
-        relative->first + ",";
+    const std::string what = fmt::format(
+        "{}, {},", device.is_mig() ? "the GPU that it is a part of" : "a MIG device of it",
+        relative->first);
     for (const auto& [resource, hold] : relative->second) add(what, resource, hold);
   }
   const auto holds = devices_.find(device.uuid);

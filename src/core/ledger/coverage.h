@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is free of each device after all allocations are subtracted. Pure.
+// The free part of each device after subtracting all allocations. Pure.
 //
 // The rule: a whole device covers everything. A unit of memory and a replica cover the
 // bytes with which they were allocated, whatever is configured since. A replica whose
@@ -84,7 +84,7 @@ class Coverage {
   struct Hold {
     std::map<unsigned, HeldShare> shares;  // by number; 0 for a whole device
     bool whole = false;                    // all of the device
-    // Of shares that this name does not have now.
+    // Includes shares that this name does not have now.
     bool has_leftovers = false;
     bool leftovers_are_whole = false;
     std::uint64_t leftover_bytes = 0;
@@ -92,7 +92,7 @@ class Coverage {
   };
   using Holds = std::map<std::string, Hold, std::less<>>;  // by resource
 
-  // What a hold covers without these shares.
+  // The coverage of a hold without these shares.
   struct Rest {
     std::vector<unsigned> shares;
     std::uint64_t bytes = 0;
@@ -107,14 +107,14 @@ class Coverage {
                      const std::set<unsigned>& free) const;
   Status admits(const Offer& offer, const OfferedDevice& device,
                 const std::set<unsigned>& asked) const;
-  // In words, what a hold of the device withholds from the offer; empty: nothing.
+  // Describes what a hold of the device withholds from the offer; empty: nothing.
   static std::string part_held(const Offer& offer, const OfferedDevice& device,
                                const std::string& resource, const Hold& hold);
-  // What is held of the same hardware under another uuid, if anything is.
+  // A hold on the same hardware under another uuid, or null.
   const std::pair<const std::string, Holds>* held_relative(const OfferedDevice& device) const;
 
   std::map<std::string, Holds, std::less<>> devices_;  // by uuid
-  // Of the catalog.
+  // From the catalog.
   DeviceNames names_;
   std::map<std::string, std::string> gpu_of_slice_;
   bool are_slices_unknown_ = false;

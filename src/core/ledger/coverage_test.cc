@@ -183,7 +183,7 @@ TEST(Coverage, WhateverAnotherPluginPutsBehindAUuidIsALeftover) {
   EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 0, 0, 1})) << "GPU-30 is another node's";
 }
 
-// As when the driver does not tell the size of the memory: who was promised some keeps it.
+// As if the driver did not report the memory size: allocations are kept.
 TEST(Coverage, ReplicasThatSayNothingOfMemoryAreNotGivenBesidePromisedMemory) {
   const Catalog all = catalog({replicas(4)});
   Ledger ledger{{{"old.com/mem", {"default", "old", "", "main"}, {"GPU-0::abcd-1"}}}};
@@ -239,7 +239,7 @@ TEST(Coverage, AReplicaOfAGpuCoversItsMigDevices) {
   EXPECT_EQ(free_of(all, ledger, kWhole), (Free{0, 0}));
 }
 
-// The driver's library is away: device nodes say nothing of MIG.
+// Without the driver's library, device nodes do not show MIG.
 TEST(Coverage, AMigDeviceOfAnUnknownGpuCoversEveryGpu) {
   Inventory nodes = a_node(2);
   nodes.driver = DriverKind::kDeviceNodes;
@@ -266,12 +266,12 @@ TEST(Coverage, AReplicaKeepsTheSizeThatItWasGrantedWith) {
   EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{0, 8}));
   EXPECT_EQ(free_of(all, ledger, kMemory), (Free{0, 80}));
   EXPECT_THAT(admits(all, ledger, held(all, kReplicas, 0, {2})),
-              HasSubstr("of its 81920 MiB, 81920 MiB are taken and 10240 MiB are asked for"));
+              HasSubstr("of its 81920 MiB, 81920 MiB are taken and 10240 MiB are requested"));
   ledger.holdings.pop_back();
   EXPECT_EQ(free_of(all, ledger, kReplicas), (Free{4, 8}));
   EXPECT_EQ(admits(all, ledger, held(all, kReplicas, 0, {4, 5, 6, 7})), "");
   EXPECT_THAT(admits(all, ledger, held(all, kReplicas, 0, {3, 4, 5, 6, 7})),
-              HasSubstr("40960 MiB are taken and 51200 MiB are asked for"));
+              HasSubstr("40960 MiB are taken and 51200 MiB are requested"));
 }
 
 TEST(Coverage, ALeftoverOfKnownSizeCoversNoMore) {
@@ -282,7 +282,7 @@ TEST(Coverage, ALeftoverOfKnownSizeCoversNoMore) {
   EXPECT_EQ(free_of(all, ledger, kMemory), (Free{70, 80}));
 }
 
-// Granted when replicas said nothing of memory: nobody knows how much it uses.
+// Granted while replicas had no memory size: how much it uses is not known.
 TEST(Coverage, AReplicaOfUnknownSizeCoversTheGpuWhereMemoryIsCountedNow) {
   const Catalog all = catalog({memory(), replicas(8)});
   Ledger ledger{{held(all, kReplicas, 0, {0})}};
@@ -304,8 +304,8 @@ TEST(Coverage, TellsWhichSharesAreHeld) {
   EXPECT_EQ(Coverage(all, ledger).room(named(all, kWhole)), (OfferRoom{{{0}, 0}, {{}, 0}}));
 }
 
-// The kubelet gives out again what we still think is held: it is always the
-// first to know that a pod has ended.
+// The kubelet allocates again what we still count as held: it is always the first to know that a
+// pod has ended.
 TEST(Coverage, CountsWhatTheKubeletTakesForFreeAsFree) {
   const Catalog all = catalog({memory()});
   const Ledger ledger{{held(all, kMemory, 0, {0, 1, 2})}};
@@ -340,7 +340,7 @@ TEST(Admission, RefusesAWholeGpuThatHasAPartHeldAndSaysByWhom) {
   const Catalog all = catalog({whole(), memory()});
   const Ledger ledger{{held(all, kMemory, 0, {0})}};
   EXPECT_THAT(admits(all, ledger, held(all, kWhole, 0, {0})),
-              AllOf(HasSubstr("GPU 0 (GPU-0) cannot be given as nvidia.com/gpu"),
+              AllOf(HasSubstr("GPU 0 (GPU-0) cannot be allocated as nvidia.com/gpu"),
                     HasSubstr("aliyun.com/gpu-mem"), HasSubstr("default/pod-a, container main")));
   EXPECT_EQ(admits(all, ledger, held(all, kWhole, 1, {0})), "");
 }
@@ -359,7 +359,7 @@ TEST(Admission, RefusesWhatWouldExceedTheMemory) {
   EXPECT_EQ(admits(all, ledger, held(all, kMemory, 0, forty)), "");
   forty.push_back(40);
   EXPECT_THAT(admits(all, ledger, held(all, kMemory, 0, forty)),
-              HasSubstr("of its 81920 MiB, 40960 MiB are taken and 41984 MiB are asked for"));
+              HasSubstr("of its 81920 MiB, 40960 MiB are taken and 41984 MiB are requested"));
 }
 
 // The kubelet gives a plain init container's devices to the next container of

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ledger/holdings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -91,9 +93,9 @@ std::vector<WithheldShares> withheld_shares(const Catalog& catalog, const Ledger
 
 std::string to_string(const WithheldShares& withheld) {
   const bool is_one = withheld.shares == 1;
-  return std::to_string(withheld.shares) + (is_one ? " share of " : " shares of ") +
-         withheld.resource + " on GPU " + withheld.index +
-         (is_one ? " is not offered: " : " are not offered: ") + withheld.reason;
+  return fmt::format("{} {} of {} on GPU {} {} not offered: {}", withheld.shares,
+                     is_one ? "share" : "shares", withheld.resource, withheld.index,
+                     is_one ? "is" : "are", withheld.reason);
 }
 
 }  // namespace tranche::core

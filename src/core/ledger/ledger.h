@@ -22,8 +22,7 @@ struct Holder {
   auto operator<=>(const Holder&) const = default;
 };
 
-// "namespace/pod, container name", or the uid, or "a container that is just
-// being made".
+// "namespace/pod, container name", or the uid, or "a container that is being created".
 std::string to_string(const Holder& holder);
 
 // The shares of one resource that one container has.

@@ -65,8 +65,8 @@ std::vector<const Holding*> sorted(const Holdings& source) {
   return ordered;
 }
 
-// A finished init container's shares are also its successor's, in the checkpoint
-// as in the kubelet: the larger of the two holds them all.
+// In the checkpoint, as in the kubelet, the shares of a finished init container are also its
+// successor's: the larger holding owns them.
 std::vector<const Holding*> larger_first(const Holdings& checkpoint) {
   std::vector<const Holding*> ordered = pointers_to(checkpoint);
   std::ranges::sort(ordered, [](const Holding* a, const Holding* b) {
@@ -76,9 +76,8 @@ std::vector<const Holding*> larger_first(const Holdings& checkpoint) {
   return ordered;
 }
 
-// Where both sources have a container, each knows something of its pod that the
-// other does not: the uid here, the names there. The names then serve for the
-// pod's init containers, too.
+// If both sources have a container, the checkpoint adds the pod's uid and pod-resources its
+// names. The names then serve for the pod's init containers too.
 void add_checkpoint(Joining& joining, const Holdings& checkpoint) {
   const std::vector<const Holding*> ordered = larger_first(checkpoint);
   std::map<std::string_view, Holder> names;  // by uid
@@ -137,8 +136,8 @@ bool has_all_of(const SharesOfPods& pods, const Holding& holding) {
          });
 }
 
-// After a List. What was confirmed before any List could have its pod is confirmed no
-// longer, unless this one has the pod.
+// Called after a List. A share that was confirmed before any List could have its pod loses its
+// confirmation, unless this List has the pod.
 void note_unlisted(Records& records) {
   Holdings unlisted = only_in_checkpoint(records);
   std::set<std::string_view> listed_pods;  // by uid
@@ -184,8 +183,7 @@ void settle_grants(Records& records, const LedgerReading& reading) {
   if (records.fresh.empty()) return;
   const Shown listed(reading.pod_resources);
   const Shown saved(reading.checkpoint);
-  // records has the checkpoint already, where this reading or an earlier one
-  // had it.
+  // records already has the checkpoint of this or an earlier reading.
   const bool can_expire =
       records.checkpoint ? reading.checkpoint.has_value() : reading.pod_resources.has_value();
   std::erase_if(records.fresh, [&](const FreshGrant& grant) {

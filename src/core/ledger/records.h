@@ -93,7 +93,7 @@ struct Records {
   OfferedSizes offered_before;
   LedgerTime offered_at;
 
-  // Whether anything is known of what is held: unknown is not empty.
+  // Whether any source has answered: unknown is not empty.
   bool is_known() const { return pod_resources || checkpoint; }
   bool operator==(const Records&) const = default;
 };

@@ -18,19 +18,19 @@ constexpr const char* kMemory = "example.com/memory";
 
 LedgerTime at(int second) { return LedgerTime(seconds(second)); }
 
-// As pod-resources tells it.
+// As pod-resources lists it.
 Holding listed(const std::string& pod, std::vector<std::string> shares,
                const std::string& container = "main", const std::string& resource = kGpu) {
   return {resource, {"default", pod, "", container}, std::move(shares)};
 }
 
-// As the checkpoint tells it.
+// As the checkpoint has it.
 Holding saved(const std::string& pod, std::vector<std::string> shares,
               const std::string& container = "main", const std::string& resource = kGpu) {
   return {resource, {"", "", "uid-" + pod, container}, std::move(shares)};
 }
 
-// As both together know it.
+// As both together have it.
 Holding known(const std::string& pod, std::vector<std::string> shares,
               const std::string& container = "main", const std::string& resource = kGpu) {
   return {resource, {"default", pod, "uid-" + pod, container}, std::move(shares)};
@@ -49,7 +49,7 @@ Records records_of(Holdings pod_resources, Holdings checkpoint) {
 TEST(Holder, IsNamedByWhatIsKnownOfIt) {
   EXPECT_EQ(to_string(known("train", {"a"}).holder), "default/train, container main");
   EXPECT_EQ(to_string(saved("train", {"a"}).holder), "the pod with uid uid-train, container main");
-  EXPECT_EQ(to_string(Holder{}), "a container that is just being made");
+  EXPECT_EQ(to_string(Holder{}), "a container that is being created");
 }
 
 TEST(Records, HoldNothingAtFirst) {
@@ -277,7 +277,7 @@ TEST(Records, AShareThatIsGrantedAgainBelongsToTheNewerGrant) {
 }
 
 TEST(Records, AGrantOfWhatASourceHasIsNoSecondHolding) {
-  // The kubelet gave an ended pod's share again, and no source has told yet.
+  // The kubelet allocated an ended pod's share again, and no source shows it yet.
   const Records records = with_grant(records_of({listed("gone", {"a"})}, {}), {kGpu, {"a"}, at(1)});
   EXPECT_THAT(present(records).holdings, ElementsAre(listed("gone", {"a"})));
 }
@@ -343,8 +343,8 @@ TEST(Sizes, OfWhatWasGrantedBeforeUsAreThoseThatWereOfferedThen) {
   EXPECT_EQ(present(records).sizes, sizes_of({{"GPU-0::abcd-0", 40}}));
 }
 
-// A call was under way when other sizes came to be offered, and the agent ended before it
-// wrote the grant down.
+// A call was in progress when the offered sizes changed, and the agent ended before it stored the
+// grant.
 TEST(Sizes, OfAGrantAboutWhichNothingIsKnownAreTheLargestThatMayHaveBeenOffered) {
   Records records = with_reading({}, {at(0), Holdings{}, Holdings{}});
   records = with_offer(std::move(records), {{kMemory, {{"GPU-0", 40}}}}, at(1));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mps/client_limits.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -22,23 +24,25 @@ std::pair<unsigned, unsigned> version_of(std::string_view text) {
 }
 
 std::string clients_warning(const Offer& offer, const OfferedDevice& device, unsigned limit) {
-  return offer.name.text + ": " + device.uuid + " is offered " + std::to_string(device.shares()) +
-         " times, and MPS takes " + std::to_string(limit) +
-         " client processes a device with this driver; the next one fails with error 808";
+  return fmt::format(
+      "{}: {} is offered {} times, and MPS takes {} client processes a device with this driver; "
+      "the next one fails with error 808",
+      offer.name.text, device.uuid, device.shares(), limit);
 }
 
-// Without the number of containers, so that the note is made once and not for each of them.
+// Omits the number of containers, so that the note does not change with each of them.
 std::string holders_warning(const Offer& offer, const OfferedDevice& device, unsigned limit) {
-  return offer.name.text + ": as many containers hold memory of " + device.uuid +
-         " as MPS takes client processes with this driver, " + std::to_string(limit) +
-         "; the next process fails with error 808";
+  return fmt::format(
+      "{}: as many containers hold memory of {} as MPS takes client processes with this driver, "
+      "{}; the next process fails with error 808",
+      offer.name.text, device.uuid, limit);
 }
 
 std::string small_share_warning(const Offer& offer, const OfferedDevice& device) {
-  return offer.name.text + ": a share of " + device.uuid + " is " +
-         std::to_string(device.share_bytes >> 20) +
-         " MiB, and a CUDA context alone takes up to about 520 MiB of it; a process in one share "
-         "may find no memory left";
+  return fmt::format(
+      "{}: a share of {} is {} MiB, and a CUDA context alone takes up to about 520 MiB of it; a "
+      "process in one share may find no memory left",
+      offer.name.text, device.uuid, device.share_bytes >> 20);
 }
 
 }  // namespace
@@ -82,7 +86,7 @@ std::string nvidia_thread_percentage(unsigned shares) {
   std::string text = std::to_string(thousandths / 1000);
   std::string rest = std::to_string(thousandths % 1000 + 1000).substr(1);
   while (!rest.empty() && rest.back() == '0') rest.pop_back();
-  return rest.empty() ? text : text + "." + rest;
+  return rest.empty() ? text : fmt::format("{}.{}", text, rest);
 }
 
 }  // namespace tranche::core

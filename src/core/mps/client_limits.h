@@ -13,12 +13,11 @@
 
 namespace tranche::core {
 
-// The number of client processes that one device takes at a time. 16 before Volta; 48
-// since; 60 from CUDA 13.1. `cuda_version` is the driver's, "13.0"; where it is not known
-// the smaller number counts.
+// The maximum number of client processes of one device: 16 before Volta; 48 since; 60 from CUDA
+// 13.1. `cuda_version` is the driver's, "13.0"; if it is not known, the smaller number counts.
 unsigned mps_client_limit(std::string_view cuda_version, unsigned compute_major);
 
-// How many containers hold something of each device, by uuid.
+// The number of containers with shares of each device, by uuid.
 using Holders = std::map<std::string, unsigned>;
 
 // Notes about resources under MPS with more shares than MPS takes clients, with shares that

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mps/control_questions.h"
 
+#include <fmt/core.h>
+
 #include "base/text.h"
 #include "core/mps/control_words.h"
 
@@ -10,17 +12,16 @@ namespace {
 // The answer about a limit, if it differs from the value that was set.
 std::string difference(std::string_view what, std::string_view answer, const std::string& wanted) {
   const std::string_view seen = trim(answer);
-  return std::string(what) + " was " + (seen.empty() ? "none" : std::string(seen)) + " and not " +
-         wanted;
+  return fmt::format("{} was {} and not {}", what, seen.empty() ? "none" : seen, wanted);
 }
 
-std::string in_words(std::optional<std::uint64_t> bytes) {
-  return bytes ? std::to_string(*bytes >> 20) + "M" : "none";
+std::string limit_text(std::optional<std::uint64_t> bytes) {
+  return bytes ? fmt::format("{}M", *bytes >> 20) : "none";
 }
 
 }  // namespace
 
-Status give_limits(const Ask& ask, const MemoryLimits& limits) {
+Status set_limits(const Ask& ask, const MemoryLimits& limits) {
   const Result<std::string> servers = ask("get_server_list");
   if (!servers) return servers.error();
   for (unsigned ordinal = 0; ordinal < limits.size(); ++ordinal) {
@@ -46,17 +47,17 @@ Result<std::vector<std::string>> renew_limits(const Ask& ask, const MpsDaemonPla
     if (!common) return common.error();
     if (!shows_limit(*common, wanted)) {
       changes.push_back(
-          difference("the default limit of device " + number, *common, in_words(wanted)));
+          difference("the default limit of device " + number, *common, limit_text(wanted)));
     }
     commands.push_back(set_default_limit(ordinal, wanted));
     if (!wanted) continue;
     for (const int server : servers) {
       const std::string pid = std::to_string(server);
-      const auto own = ask("get_device_pinned_mem_limit " + pid + " " + number);
+      const auto own = ask(fmt::format("get_device_pinned_mem_limit {} {}", pid, number));
       if (!own) return own.error();
       if (!shows_limit(*own, wanted)) {
-        changes.push_back(
-            difference("server " + pid + "'s limit of device " + number, *own, in_words(wanted)));
+        changes.push_back(difference(fmt::format("server {}'s limit of device {}", pid, number),
+                                     *own, limit_text(wanted)));
       }
       commands.push_back(set_server_limit(server, ordinal, *wanted));
     }
@@ -67,16 +68,16 @@ Result<std::vector<std::string>> renew_limits(const Ask& ask, const MpsDaemonPla
     if (!own) return own.error();
     if (shows_percentage(*own, plan.thread_percentage)) continue;
     const std::string wanted = plan.thread_percentage.empty() ? "100" : plan.thread_percentage;
-    changes.push_back(difference("server " + pid + "'s thread percentage", *own, wanted));
+    changes.push_back(difference(fmt::format("server {}'s thread percentage", pid), *own, wanted));
     commands.push_back(set_server_percentage(server, wanted));
   }
-  // In one go: the daemon does not answer them, and each line is a command.
+  // All at once: the daemon does not answer them, and each line is a command.
   if (commands.empty()) return changes;
   if (const auto set = ask(join(commands, "\n")); !set) return set.error();
   return changes;
 }
 
-Result<ServersSeen> look_at_servers(const Ask& ask) {
+Result<ServersSeen> query_servers(const Ask& ask) {
   const Result<std::string> list = ask("get_server_list");
   if (!list) return list.error();
   ServersSeen seen{.servers = parse_pids(*list)};

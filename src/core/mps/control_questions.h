@@ -15,8 +15,8 @@ namespace tranche::core {
 
 using Ask = std::function<Result<std::string>(const std::string& question)>;
 
-// For later servers, and for those that run.
-Status give_limits(const Ask& ask, const MemoryLimits& limits);
+// Sets the limits for later servers and for running ones.
+Status set_limits(const Ask& ask, const MemoryLimits& limits);
 
 // Reads the limits of daemon and servers, and sets them again where they may have changed,
 // because root in a container can change those of a server. Returns what had changed, in
@@ -31,6 +31,6 @@ struct ServersSeen {
   bool operator==(const ServersSeen&) const = default;
 };
 // A server that reports a problem is an error.
-Result<ServersSeen> look_at_servers(const Ask& ask);
+Result<ServersSeen> query_servers(const Ask& ask);
 
 }  // namespace tranche::core

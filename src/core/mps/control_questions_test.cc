@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kGiB = 1ULL << 30;
 
-// Answers as it is told to, else with nothing, and remembers what it was asked.
+// Gives the prepared answers, otherwise empty ones, and records the questions.
 struct Daemon {
   std::map<std::string, std::string> answers;
   std::string mute_at;  // a question that gets no answer
@@ -31,7 +31,7 @@ struct Daemon {
 
 TEST(MpsLimits, AreGivenToServersToComeBeforeThoseThatRun) {
   Daemon daemon{.answers = {{"get_server_list", "7\n9\n"}}};
-  ASSERT_TRUE(give_limits(daemon.ask(), {20 * kGiB}));
+  ASSERT_TRUE(set_limits(daemon.ask(), {20 * kGiB}));
   EXPECT_THAT(daemon.asked,
               ElementsAre("get_server_list", HasSubstr("set_default_device_pinned_mem_limit 0"),
                           HasSubstr(" 7 0 "), HasSubstr(" 9 0 ")));
@@ -39,13 +39,13 @@ TEST(MpsLimits, AreGivenToServersToComeBeforeThoseThatRun) {
 
 TEST(MpsLimits, ThatAreTakenBackAreSoForServersToCome) {
   Daemon daemon{.answers = {{"get_server_list", "7\n"}}};
-  ASSERT_TRUE(give_limits(daemon.ask(), {std::nullopt}));
+  ASSERT_TRUE(set_limits(daemon.ask(), {std::nullopt}));
   EXPECT_EQ(daemon.asked.size(), 2U);
 }
 
 TEST(MpsLimits, AreNotGivenWhereAnAnswerIsMissing) {
   Daemon daemon{.mute_at = "get_server_list"};
-  EXPECT_FALSE(give_limits(daemon.ask(), {kGiB}));
+  EXPECT_FALSE(set_limits(daemon.ask(), {kGiB}));
   EXPECT_EQ(daemon.asked.size(), 1U);
 }
 
@@ -84,20 +84,20 @@ TEST(MpsServers, AreCountedWithTheirClients) {
                             {"get_server_status 9", "ACTIVE\n"},
                             {"get_client_list 7", "100\n101\n"},
                             {"get_client_list 9", "102\n"}}};
-  const auto seen = look_at_servers(daemon.ask());
+  const auto seen = query_servers(daemon.ask());
   ASSERT_TRUE(seen);
   EXPECT_EQ(*seen, (ServersSeen{.servers = {7, 9}, .clients = {100, 101, 102}}));
 }
 
 TEST(MpsServers, ThatAreInFaultAreAnError) {
   Daemon daemon{.answers = {{"get_server_list", "7\n"}, {"get_server_status 7", "FAULT\n"}}};
-  EXPECT_THAT(look_at_servers(daemon.ask()).error().message, HasSubstr("FAULT"));
+  EXPECT_THAT(query_servers(daemon.ask()).error().message, HasSubstr("FAULT"));
 }
 
 TEST(MpsServers, AreNotKnownWhereAnAnswerIsMissing) {
   Daemon daemon{.answers = {{"get_server_list", "7\n"}, {"get_server_status 7", "ACTIVE\n"}},
                 .mute_at = "get_client_list 7"};
-  EXPECT_THAT(look_at_servers(daemon.ask()).error().message, HasSubstr("does not answer"));
+  EXPECT_THAT(query_servers(daemon.ask()).error().message, HasSubstr("does not answer"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mps/control_words.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -12,18 +14,17 @@ namespace {
 
 constexpr std::uint64_t kGiB = 1ULL << 30;
 
-std::string in_mib(std::uint64_t bytes) { return std::to_string(bytes >> 20) + "M"; }
+std::string in_mib(std::uint64_t bytes) { return fmt::format("{}M", bytes >> 20); }
 
 }  // namespace
 
 std::string set_default_limit(unsigned ordinal, std::optional<std::uint64_t> bytes) {
-  return "set_default_device_pinned_mem_limit " + std::to_string(ordinal) + " " +
-         (bytes ? in_mib(*bytes) : "0");
+  return fmt::format("set_default_device_pinned_mem_limit {} {}", ordinal,
+                     bytes ? in_mib(*bytes) : "0");
 }
 
 std::string set_server_limit(int server, unsigned ordinal, std::uint64_t bytes) {
-  return "set_device_pinned_mem_limit " + std::to_string(server) + " " + std::to_string(ordinal) +
-         " " + in_mib(bytes);
+  return fmt::format("set_device_pinned_mem_limit {} {} {}", server, ordinal, in_mib(bytes));
 }
 
 std::string set_default_percentage(const std::string& percentage) {
@@ -31,7 +32,7 @@ std::string set_default_percentage(const std::string& percentage) {
 }
 
 std::string set_server_percentage(int server, const std::string& percentage) {
-  return "set_active_thread_percentage " + std::to_string(server) + " " + percentage;
+  return fmt::format("set_active_thread_percentage {} {}", server, percentage);
 }
 
 bool shows_limit(std::string_view answer, std::optional<std::uint64_t> bytes) {
@@ -86,11 +87,12 @@ std::string server_problem(int server, std::string_view status) {
   // A server that ended between two commands is missing in the next answer.
   if (word == "ACTIVE" || word == "INITIALIZING" || word.ends_with("not found")) return "";
   if (word == "FAULT") {
-    return "MPS server " + std::to_string(server) +
-           " is in state FAULT: a client's fatal error took its neighbours along, and no new "
-           "client is let in";
+    return fmt::format(
+        "MPS server {} is in state FAULT: a client's fatal error ended the other clients too, and "
+        "the server accepts no new client",
+        server);
   }
-  return "MPS server " + std::to_string(server) + " says '" + std::string(word) + "' of its state";
+  return fmt::format("MPS server {} says '{}' of its state", server, word);
 }
 
 bool is_worth_logging(std::string_view line) {
@@ -117,7 +119,7 @@ CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view last_w
     default: break;
   }
   return {.problem = "a client does not get through: " +
-                     (said.empty() ? "exit code " + std::to_string(*exit_code) : said)};
+                     (said.empty() ? fmt::format("exit code {}", *exit_code) : said)};
 }
 
 }  // namespace tranche::core

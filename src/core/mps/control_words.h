@@ -3,8 +3,8 @@
 // The control program's commands and answers. Tests compare them with recorded answers of a
 // real one in tests/mps/recorded. Pure.
 //
-// Its client exits with 0 even for a command that it does not know, and prints
-// limits rounded down to GiB.
+// The control program exits with 0 even for an unknown command, and prints limits rounded down to
+// GiB.
 #pragma once
 
 #include <cstdint>
@@ -48,10 +48,10 @@ bool is_worth_logging(std::string_view line);
 // CUDA's result for the canary, which is its exit code.
 struct CanaryVerdict {
   bool through = false;     // a client is served
-  std::string problem;      // else, in words
-  bool no_library = false;  // there is no libcuda to ask with
-  bool not_ready = false;   // the server asks for time
-  bool hangs = false;       // it got no answer, which other clients may cause
+  std::string problem;      // why not
+  bool no_library = false;  // there is no libcuda
+  bool not_ready = false;   // the server needs time
+  bool hangs = false;       // no answer; other clients may be the cause
 };
 // `exit_code` empty: it had to be killed.
 CanaryVerdict judge_canary(std::optional<int> exit_code, std::string_view last_words);

@@ -72,7 +72,7 @@ TEST(MpsControlWords, LogOnlyWhatAPersonWants) {
   EXPECT_FALSE(is_worth_logging("[x Control   659] Server 665 exited with status 0"));
   EXPECT_TRUE(is_worth_logging("[x Control   679] Server 685 exited with status 1"));
   EXPECT_FALSE(is_worth_logging("[x Control   659] NEW UI"));
-  // So the server tells of every client that ends.
+  // The server logs this for every client that ends.
   EXPECT_FALSE(
       is_worth_logging("[x Server   665] Server failed to recevie command with status "
                        "806, assuming client {PID: 663, Context ID: 1} exit"));

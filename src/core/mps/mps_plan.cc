@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mps/mps_plan.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/path.h"
@@ -8,8 +10,8 @@
 namespace tranche::core {
 namespace {
 
-// CUDA looks here where CUDA_MPS_PIPE_DIRECTORY is not set, so a process that
-// lost its environment still finds the daemon.
+// CUDA's default for CUDA_MPS_PIPE_DIRECTORY, so a process that lost its environment still finds
+// the daemon.
 constexpr const char* kDefaultPipe = "/tmp/nvidia-mps";
 // Where the chart mounts the folder above an external pipe folder. The folder itself may
 // appear later, disappear, or be a link.
@@ -24,8 +26,8 @@ struct WantedDevice {
   bool exclusive;
 };
 
-// Each device once, in the catalog's order. One that two resources offer is
-// exclusive when either asks for it.
+// Each device once, in the catalog's order. A device of two resources is exclusive if either
+// demands it.
 std::vector<WantedDevice> wanted_devices(const Catalog& catalog) {
   std::vector<WantedDevice> wanted;
   for (const Offer& offer : catalog.offers) {
@@ -57,7 +59,7 @@ void add_device(MpsDaemonPlan& daemon, const WantedDevice& wanted, const Largest
   daemon.exclusive = daemon.exclusive || wanted.exclusive;
 }
 
-// However they are written.
+// Compares normalised paths.
 bool is_below(const std::string& path, const std::string& folder) {
   const auto whole = [](const std::string& text) { return normal_path(text + "/"); };
   return whole(path).starts_with(whole(folder));
@@ -66,9 +68,10 @@ bool is_below(const std::string& path, const std::string& folder) {
 std::string path_problem(const std::string& folder) {
   const std::size_t length = folder.size() + std::string(kLongestName).size();
   if (length < kAddressBytes) return "";
-  return "the MPS folder " + folder + " is too long for a socket in it: " + std::to_string(length) +
-         " bytes with the socket's name, and " + std::to_string(kAddressBytes - 1) +
-         " are possible; give a shorter directory";
+  return fmt::format(
+      "the MPS folder {} is too long for a socket in it: {} bytes with the socket's name, and {} "
+      "are possible; give a shorter directory",
+      folder, length, kAddressBytes - 1);
 }
 
 MpsPlan per_gpu(const std::vector<WantedDevice>& wanted, const MpsOptions& options,
@@ -77,7 +80,7 @@ MpsPlan per_gpu(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
   for (const WantedDevice& one : wanted) {
     const std::string& uuid = one.device->uuid;
     MpsDaemonPlan daemon{.name = uuid,
-                         .folder = options.directory + "/" + uuid,
+                         .folder = fmt::format("{}/{}", options.directory, uuid),
                          .shared_memory = options.shared_memory,
                          .shared_memory_bytes = options.shared_memory_bytes};
     add_device(daemon, one, held);
@@ -122,15 +125,14 @@ MpsPlan outside(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
     MpsWiring wiring{.pipe_directory = options.pipe,
                      // A client only connects.
                      .mounts = {{options.pipe, options.pipe, true}},
-                     // Its owner decides with which GPUs it was started, and in which order
-                     // it numbers them.
+                     // Its owner decides which GPUs it has and how it numbers them.
                      .ordinal = std::nullopt};
     if (options.pipe.empty()) wiring.problem = "no MPS pipe directory is given; set --mps-pipe";
     const std::string name =
         file_name_of(parent_of(options.pipe + (options.pipe.ends_with('/') ? "" : "/")));
-    plan.elsewhere[one.device->uuid] = {
+    plan.external[one.device->uuid] = {
         .wiring = std::move(wiring),
-        .views = {{.given_by = kAbovePipe, .pipe = std::string(kAbovePipe) + "/" + name}},
+        .views = {{.given_by = kAbovePipe, .pipe = fmt::format("{}/{}", kAbovePipe, name)}},
         .pipe = options.pipe};
   }
   return plan;
@@ -141,8 +143,8 @@ MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
   MpsPlan plan{.directory = options.directory};
   for (const WantedDevice& one : wanted) {
     const std::string& resource = one.offer->name.text;
-    const std::string place = "/" + resource + "/pipe";
-    MpsElsewhere entry;
+    const std::string place = fmt::format("/{}/pipe", resource);
+    ExternalMps entry;
     entry.wiring = {.pipe_directory = "/mps" + place,
                     .mounts = {{"/mps" + place, options.nvidia_root + place, true},
                                {"/dev/shm", options.nvidia_root + "/shm", false}},
@@ -153,9 +155,9 @@ MpsPlan nvidias(const std::vector<WantedDevice>& wanted, const MpsOptions& optio
     entry.nvidia_root = options.nvidia_root;
     for (const std::string& root : {root_here, options.nvidia_root}) {
       entry.ready_when.push_back(root + "/.ready");
-      entry.ready_when.push_back(root + "/" + resource + "/.started");
+      entry.ready_when.push_back(fmt::format("{}/{}/.started", root, resource));
     }
-    plan.elsewhere[one.device->uuid] = std::move(entry);
+    plan.external[one.device->uuid] = std::move(entry);
   }
   return plan;
 }

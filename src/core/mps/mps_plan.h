@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which MPS daemons the node needs, and how containers reach external ones. Pure: the same
+// The MPS daemons that the node needs, and how containers reach external ones. Pure: the same
 // catalog, options and holdings give the same plan.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace tranche::core {
 
-// Of the devices, by ordinal; empty: none.
+// By the device's ordinal; empty: no limit.
 using MemoryLimits = std::vector<std::optional<std::uint64_t>>;
 
 // A control daemon of ours.
@@ -50,7 +50,7 @@ struct MpsDaemonPlan {
 };
 
 // External daemons.
-struct MpsElsewhere {
+struct ExternalMps {
   // Where we see the pipe folder: below a folder that exists if it is mounted for us.
   struct View {
     std::string given_by;
@@ -66,16 +66,16 @@ struct MpsElsewhere {
   std::vector<std::string> ready_when;
   std::string nvidia_root;  // --mps-root, on the host; empty: not NVIDIA's daemon
 
-  bool operator==(const MpsElsewhere&) const = default;
+  bool operator==(const ExternalMps&) const = default;
 };
 
 struct MpsPlan {
   // The folder of our own daemons, also after a switch to external ones. Daemons there that
   // are not wanted are an earlier agent's and are removed. Empty: nothing there is ours.
   std::string directory;
-  std::vector<MpsDaemonPlan> daemons;             // by name
-  std::map<std::string, MpsElsewhere> elsewhere;  // by the device's uuid
-  std::map<std::string, std::string> refused;     // uuid to why no daemon can serve it
+  std::vector<MpsDaemonPlan> daemons;           // by name
+  std::map<std::string, ExternalMps> external;  // by the device's uuid
+  std::map<std::string, std::string> refused;   // uuid to why no daemon can serve it
   MpsRules rules;
 
   bool operator==(const MpsPlan&) const = default;
@@ -92,8 +92,7 @@ using LargestHeld = std::map<std::string, std::uint64_t>;
 MpsPlan plan_mps(const Catalog& catalog, const MpsOptions& options, const LargestHeld& held,
                  const std::string& nvidia_root_here = "/mps");
 
-// How containers reach a daemon of ours, device by device; `problem` says why
-// they may not.
+// How containers reach one of our daemons, by device; `problem` says why they may not.
 std::map<std::string, MpsWiring> wirings_of(const MpsDaemonPlan& daemon,
                                             const std::string& problem);
 

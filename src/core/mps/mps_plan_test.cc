@@ -34,7 +34,7 @@ TEST(MpsPlan, HasADaemonForEachGpu) {
   EXPECT_EQ(plan.daemons[0], (MpsDaemonPlan{.name = "GPU-a",
                                             .folder = "/run/x/GPU-a",
                                             .devices = {"GPU-a"},
-                                            // Nobody holds any of it: as large as it is.
+                                            // No container holds a share of it: its full size.
                                             .limits = {80 * kGiB}}));
   EXPECT_EQ(plan.daemons[1].limits, (std::vector<std::optional<std::uint64_t>>{10 * kGiB}));
   EXPECT_EQ(plan.directory, "/run/x");
@@ -93,14 +93,14 @@ TEST(MpsPlan, GivesAPipeOutsideOurCareAsItIs) {
   const MpsPlan plan =
       plan_mps(two_gpus(), {.daemons = MpsDaemons::kOutside, .pipe = "/tmp/nvidia-mps"}, {});
   EXPECT_THAT(plan.daemons, IsEmpty());
-  EXPECT_EQ(plan.elsewhere.at("GPU-b").wiring,
+  EXPECT_EQ(plan.external.at("GPU-b").wiring,
             (MpsWiring{.pipe_directory = "/tmp/nvidia-mps",
                        .mounts = {{"/tmp/nvidia-mps", "/tmp/nvidia-mps", true}},
                        .ordinal = std::nullopt}));
-  EXPECT_EQ(plan.elsewhere.at("GPU-b").pipe, "/tmp/nvidia-mps");
-  EXPECT_THAT(plan.elsewhere.at("GPU-b").views,
-              ElementsAre(MpsElsewhere::View{"/mps-outside", "/mps-outside/nvidia-mps"}));
-  EXPECT_THAT(plan.elsewhere.at("GPU-b").ready_when, IsEmpty());
+  EXPECT_EQ(plan.external.at("GPU-b").pipe, "/tmp/nvidia-mps");
+  EXPECT_THAT(plan.external.at("GPU-b").views,
+              ElementsAre(ExternalMps::View{"/mps-outside", "/mps-outside/nvidia-mps"}));
+  EXPECT_THAT(plan.external.at("GPU-b").ready_when, IsEmpty());
 }
 
 TEST(MpsPlan, KnowsWhereDaemonsOfOursWereWhenOthersTakeOver) {
@@ -110,7 +110,7 @@ TEST(MpsPlan, KnowsWhereDaemonsOfOursWereWhenOthersTakeOver) {
   EXPECT_EQ(directory({.daemons = MpsDaemons::kNvidia, .directory = "/run/x"}), "/run/x");
   EXPECT_EQ(directory({.daemons = MpsDaemons::kOutside, .pipe = "/p", .directory = "/run/x"}),
             "/run/x");
-  // Theirs are in our place.
+  // External daemons in our folder.
   for (const char* pipe : {"/run/x/y/pipe", "/run//x/y", "/run/x/y/"}) {
     for (const char* ours : {"/run/x", "/run/x/", "/run/./x"}) {
       EXPECT_EQ(directory({.daemons = MpsDaemons::kOutside, .pipe = pipe, .directory = ours}), "")
@@ -127,7 +127,7 @@ TEST(MpsPlan, FollowsNvidiasLayout) {
   catalog.offers[0].devices[0].driver_index = 5;
   const MpsPlan plan = plan_mps(
       catalog, {.daemons = MpsDaemons::kNvidia, .nvidia_root = "/run/nvidia/mps"}, {}, "/mps");
-  const MpsElsewhere& found = plan.elsewhere.at("GPU-a");
+  const ExternalMps& found = plan.external.at("GPU-a");
   EXPECT_EQ(found.wiring.ordinal, 5U) << "NVIDIA's daemon counts as the driver does";
   EXPECT_EQ(found.wiring.pipe_directory, "/mps/nvidia.com/gpu/pipe");
   EXPECT_TRUE(found.wiring.limits_are_the_daemons);
@@ -136,7 +136,7 @@ TEST(MpsPlan, FollowsNvidiasLayout) {
                                            "/run/nvidia/mps/nvidia.com/gpu/pipe", true},
                           MpsWiring::Mount{"/dev/shm", "/run/nvidia/mps/shm", false}));
   EXPECT_EQ(found.pipe, "/run/nvidia/mps/nvidia.com/gpu/pipe");
-  EXPECT_THAT(found.views, ElementsAre(MpsElsewhere::View{"/mps", "/mps/nvidia.com/gpu/pipe"}));
+  EXPECT_THAT(found.views, ElementsAre(ExternalMps::View{"/mps", "/mps/nvidia.com/gpu/pipe"}));
   EXPECT_EQ(found.nvidia_root, "/run/nvidia/mps");
   EXPECT_THAT(found.ready_when,
               ElementsAre("/mps/.ready", "/mps/nvidia.com/gpu/.started", "/run/nvidia/mps/.ready",

@@ -29,11 +29,11 @@ struct MpsDaemonStatus {
   MpsState state = MpsState::kStarting;
   std::chrono::system_clock::time_point since;
   unsigned restarts = 0;
-  std::string last_problem;  // the last one, also when it is over
+  std::string last_problem;  // kept when it is over
   std::chrono::system_clock::time_point last_problem_at;
-  bool adopted = false;  // it is older than this agent
+  bool adopted = false;  // an earlier agent started it
   int pid = 0;
-  std::optional<int> server_pid;  // there is none before the first client
+  std::optional<int> server_pid;  // empty before the first client
   unsigned clients = 0;
   MpsRules rules;
   // Clients that are or may become root on the node, by pid: they can raise limits.
@@ -43,7 +43,7 @@ struct MpsDaemonStatus {
   unsigned foreign_commands = 0;
   std::string foreign_command;
 
-  // For whom memory limits hold: "all clients" of now, or "all clients but 7, 9 (root)".
+  // The clients to which memory limits apply now: "all clients" or "all clients but 7, 9 (root)".
   std::string limits_hold_for() const;
   // Why no container may use it; empty when ready.
   std::string problem() const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mps/nvidia_layout.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -10,12 +12,13 @@
 namespace tranche::core {
 namespace {
 
-// Of NVIDIA's own, where the memory is not known.
+// NVIDIA's default, if the memory is not known.
 constexpr const char* kSmallestShm = "65536k";
 
 MpsDaemonPlan daemon_for(const Offer& offer, const std::string& root) {
-  MpsDaemonPlan daemon{
-      .name = offer.name.text, .folder = root + "/" + offer.name.text, .keep_pipe = true};
+  MpsDaemonPlan daemon{.name = offer.name.text,
+                       .folder = fmt::format("{}/{}", root, offer.name.text),
+                       .keep_pipe = true};
   // As NVIDIA's: these GPUs can be used only through the daemon.
   daemon.exclusive = true;
   unsigned replicas = 1;
@@ -24,8 +27,8 @@ MpsDaemonPlan daemon_for(const Offer& offer, const std::string& root) {
     daemon.devices.push_back(device.uuid);
     const std::uint64_t part = device.memory_bytes / device.shares();
     daemon.limits.push_back(part > 0 ? std::optional(part) : std::nullopt);
-    // One percentage for all devices: that of the one with the fewest shares
-    // would let the others' clients overlap.
+    // One percentage for all devices: that of the device with the fewest shares would let clients
+    // of the others overlap.
     replicas = std::max(replicas, device.shares());
   }
   daemon.thread_percentage = nvidia_thread_percentage(replicas);
@@ -69,7 +72,7 @@ std::string shm_options(std::string_view meminfo) {
     if (!line.starts_with("MemTotal:") || !line.ends_with(" kB")) continue;
     const std::string_view number = trim(std::string_view(line).substr(9, line.size() - 9 - 3));
     const auto total = parse_number<std::uint64_t>(number);
-    if (total && *total > 1) size = std::to_string(*total / 2) + "k";
+    if (total && *total > 1) size = fmt::format("{}k", *total / 2);
   }
   return "size=" + size;
 }

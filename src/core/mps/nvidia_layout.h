@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The daemons that NVIDIA's plugin expects beside it, where its chart runs our
-// image as `mps-control-daemon`: one a resource, in its folders. Pure.
+// The daemons that NVIDIA's plugin expects, if its chart runs our image as `mps-control-daemon`:
+// one for each resource, in its folders. Pure.
 //
 //   <root>/<resource>/pipe      what containers mount
 //   <root>/<resource>/.started  that resource's daemon takes clients
-//   <root>/.ready               all do
-//   <root>/shm                  a tmpfs, everybody's /dev/shm
+//   <root>/.ready               all of them take clients
+//   <root>/shm                  a tmpfs, the /dev/shm of all containers
 #pragma once
 
 #include <string>
@@ -19,9 +19,8 @@
 
 namespace tranche::core {
 
-// A daemon for each resource that is offered in replicas. Every client may use
-// its part of a device's memory and threads by default. MIG devices are left
-// out, as the plugin does.
+// A daemon for each resource with replicas. By default a client may use its part of a device's
+// memory and threads. Leaves out MIG devices, as the plugin does.
 MpsPlan plan_nvidia_layout(const Catalog& catalog, const std::string& root);
 
 // The files that must exist now to signal the state to the plugin.

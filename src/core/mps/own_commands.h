@@ -18,7 +18,7 @@ class OwnCommands {
     if (sent_.size() > kMost) sent_.pop_front();
   }
 
-  // Once for each time that it was sent.
+  // True once for each time that it was sent.
   bool take(const std::string& command) {
     const auto found = std::ranges::find(sent_, command);
     if (found == sent_.end()) return false;

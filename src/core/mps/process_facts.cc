@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mps/process_facts.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -47,8 +49,8 @@ std::string container_in(std::string_view part) {
 }  // namespace
 
 std::string describe(const ProcessFacts& process) {
-  std::string text = "process " + std::to_string(process.pid) + " (" + process.command + ", uid " +
-                     std::to_string(process.uid);
+  std::string text =
+      fmt::format("process {} ({}, uid {}", process.pid, process.command, process.uid);
   if (!process.pod.empty()) text += ", pod " + process.pod;
   if (!process.container.empty()) {
     text += ", container " + process.container.substr(0, kShownIdLength);

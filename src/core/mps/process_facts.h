@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What /proc shows of a process: its user, its pod, and what it waits for. The values and
+// Facts from /proc about a process: its user, its pod, and what it waits for. The values and
 // their parsers; process_table.h reads /proc.
 #pragma once
 
@@ -31,9 +31,9 @@ struct ProcessFacts {
 // "process 4711 (python3, uid 1000, pod 0f…, container 1a2b3c4d5e6f)"
 std::string describe(const ProcessFacts& process);
 
-// Takes what /proc/PID/status says; what is missing stays as it is.
+// Parses /proc/PID/status; missing values stay as they are.
 void take_status(std::string_view text, ProcessFacts& facts);
-// The same of /proc/PID/cgroup, of either version: the outermost pod.
+// Parses /proc/PID/cgroup of either version: the outermost pod.
 void take_cgroup(std::string_view text, ProcessFacts& facts);
 // The start time in /proc/PID/stat; 0: it has none.
 std::uint64_t start_time(std::string_view stat);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mps/silence.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -21,7 +23,7 @@ std::string clients_text(std::optional<unsigned> number) {
   if (!number) return "its server lives, because the kernel does not let the agent count clients";
   const unsigned clients = *number;
   return clients == 1 ? "1 client computes through it"
-                      : std::to_string(clients) + " clients compute through it";
+                      : fmt::format("{} clients compute through it", clients);
 }
 
 std::string pod_account(const ProcessFacts& holder) { return "pod " + holder.pod; }
@@ -30,7 +32,7 @@ std::string pod_account(const ProcessFacts& holder) { return "pod " + holder.pod
 
 std::string holders_text(const HeldConnection& held) {
   std::string who =
-      "a process of uid " + std::to_string(held.connected_uid) + " that the agent does not see";
+      fmt::format("a process of uid {} that the agent does not see", held.connected_uid);
   if (!held.holders.empty()) {
     std::vector<std::string> names;
     for (const ProcessFacts& holder : held.holders) {
@@ -38,19 +40,20 @@ std::string holders_text(const HeldConnection& held) {
     }
     who = join(names, " and ");
     if (held.holders.size() > kMostNamed) {
-      who += " and " + std::to_string(held.holders.size() - kMostNamed) + " more";
+      who += fmt::format(" and {} more", held.holders.size() - kMostNamed);
     }
   }
   return who;
 }
 
 std::string describe(const HeldConnection& held) {
-  return holders_text(held) + " holds a connection to the MPS daemon's control socket and " +
-         (held.is_unread ? "does not read its answers" : "sends nothing") +
-         "; the daemon serves one connection at a time";
+  return fmt::format(
+      "{} holds a connection to the MPS daemon's control socket and {}; the daemon serves one "
+      "connection at a time",
+      holders_text(held), held.is_unread ? "does not read its answers" : "sends nothing");
 }
 
-bool is_to_be_restarted(const Silence& silence) {
+bool should_restart(const Silence& silence) {
   if (silence.held) return false;
   return !silence.has_server || silence.clients == 0;
 }
@@ -59,20 +62,21 @@ std::string describe(const Silence& silence, const std::string& question) {
   if (silence.held) return describe(*silence.held);
   std::string text = question;
   if (silence.is_stopped) text += "; its process is stopped by a signal or a debugger";
-  if (!is_to_be_restarted(silence)) {
-    text += "; it is not restarted while " + clients_text(silence.clients) +
-            "; the device is healthy again when the daemon serves again, or is restarted "
-            "after that";
+  if (!should_restart(silence)) {
+    text += fmt::format(
+        "; it is not restarted while {}; the device is healthy again when the daemon serves again, "
+        "or is restarted after that",
+        clients_text(silence.clients));
   }
   return text;
 }
 
 std::vector<std::string> HoldingTime::accounts_of(const HeldConnection& held) const {
-  std::set<std::string> names{"connection " + std::to_string(held.inode)};
+  std::set<std::string> names{fmt::format("connection {}", held.inode)};
   for (const ProcessFacts& holder : held.holders) {
     if (is_endable(holder)) names.insert(pod_account(holder));
   }
-  if (names.size() == 1) names.insert("uid " + std::to_string(held.connected_uid));
+  if (names.size() == 1) names.insert(fmt::format("uid {}", held.connected_uid));
   return {names.begin(), names.end()};
 }
 

@@ -23,7 +23,7 @@ struct HeldConnection {
   std::uint32_t inode = 0;            // of the daemon's end
   std::uint32_t peer = 0;             // of the other
   std::vector<ProcessFacts> holders;  // that have the other end; empty: none is seen
-  unsigned connected_uid = 0;         // of whoever connected
+  unsigned connected_uid = 0;         // of the process that connected
   bool is_unread = false;             // the daemon waits to write to it, else to read from it
 
   bool operator==(const HeldConnection&) const = default;
@@ -61,7 +61,7 @@ class HeldThroughout {
 
 // Whether to restart the daemon: never while clients compute, or may compute, through it,
 // and not where closing a connection is enough.
-bool is_to_be_restarted(const Silence& silence);
+bool should_restart(const Silence& silence);
 
 // Why the device is unhealthy meanwhile. `question` is the error of the command.
 std::string describe(const Silence& silence, const std::string& question);

@@ -24,29 +24,28 @@ HeldConnection held_by(ProcessFacts holder) {
 }
 
 TEST(ASilentDaemon, IsNotRestartedWhileSomebodyHoldsItsConnection) {
-  EXPECT_FALSE(
-      is_to_be_restarted({.held = held_by(of_pod("a")), .has_server = true, .clients = 2}));
-  EXPECT_FALSE(is_to_be_restarted({.held = held_by(of_pod("a")), .has_server = true}));
-  EXPECT_FALSE(is_to_be_restarted({.held = held_by(of_pod("a"))}));
+  EXPECT_FALSE(should_restart({.held = held_by(of_pod("a")), .has_server = true, .clients = 2}));
+  EXPECT_FALSE(should_restart({.held = held_by(of_pod("a")), .has_server = true}));
+  EXPECT_FALSE(should_restart({.held = held_by(of_pod("a"))}));
 }
 
 TEST(ASilentDaemon, IsNotRestartedWhileClientsCompute) {
-  EXPECT_FALSE(is_to_be_restarted({.has_server = true, .clients = 1}));
-  EXPECT_FALSE(is_to_be_restarted({.is_stopped = true, .has_server = true, .clients = 1}));
+  EXPECT_FALSE(should_restart({.has_server = true, .clients = 1}));
+  EXPECT_FALSE(should_restart({.is_stopped = true, .has_server = true, .clients = 1}));
 }
 
 TEST(ASilentDaemon, IsRestartedWhereNobodyLosesAnything) {
-  EXPECT_TRUE(is_to_be_restarted({}));
-  EXPECT_TRUE(is_to_be_restarted({.has_server = true}));
-  EXPECT_TRUE(is_to_be_restarted({.is_stopped = true}));
+  EXPECT_TRUE(should_restart({}));
+  EXPECT_TRUE(should_restart({.has_server = true}));
+  EXPECT_TRUE(should_restart({.is_stopped = true}));
 }
 
 TEST(ASilentDaemon, IsNotRestartedWhereItsClientsCannotBeCountedAndItsServerLives) {
   const Silence unknown{.has_server = true, .clients = std::nullopt};
-  EXPECT_FALSE(is_to_be_restarted(unknown));
+  EXPECT_FALSE(should_restart(unknown));
   EXPECT_THAT(describe(unknown, "no answer"),
               HasSubstr("no answer; it is not restarted while its server lives"));
-  EXPECT_TRUE(is_to_be_restarted({.has_server = false, .clients = std::nullopt}));
+  EXPECT_TRUE(should_restart({.has_server = false, .clients = std::nullopt}));
 }
 
 TEST(ASilentDaemon, SaysWhoKeepsItFromAnswering) {

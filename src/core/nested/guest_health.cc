@@ -33,7 +33,7 @@ Health guest_health(const Catalog& catalog, const Inventory& inventory, const st
     }
   }
   if (!inventory.driver_trouble.empty()) return {{"driver: " + inventory.driver_trouble}};
-  return {{"the node does not have it any more"}};
+  return {{"the node no longer has it"}};
 }
 
 }  // namespace tranche::core

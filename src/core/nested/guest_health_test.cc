@@ -44,10 +44,10 @@ TEST(GuestHealth, OfASliceIsItsOwnAndItsGpus) {
 }
 
 TEST(GuestHealth, IsNotGoodOfWhatTheNodeDoesNotHave) {
-  EXPECT_THAT(reason({}, a_node(0), kGpu), HasSubstr("does not have it"));
-  Inventory cut_anew = a_gpu_and_a_slice();
-  cut_anew.gpus[1].mig.clear();
-  EXPECT_THAT(reason({}, cut_anew, kSlice), HasSubstr("does not have it"));
+  EXPECT_THAT(reason({}, a_node(0), kGpu), HasSubstr("no longer has it"));
+  Inventory without_slices = a_gpu_and_a_slice();
+  without_slices.gpus[1].mig.clear();
+  EXPECT_THAT(reason({}, without_slices, kSlice), HasSubstr("no longer has it"));
 }
 
 TEST(GuestHealth, IsNotGoodWhileTheDriverCannotBeRead) {

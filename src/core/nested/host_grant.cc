@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/nested/host_grant.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -13,11 +15,11 @@ namespace {
 
 constexpr std::size_t kMostNamed = 8;
 
-// What was granted of one device, by all resources together.
+// The granted part of one device, over all resources.
 struct Part {
-  // Of its memory; empty: all of it, or memory is not counted.
+  // Empty: all of its memory, or memory is not counted.
   std::optional<std::uint64_t> bytes;
-  // What the host has of it, which may be a part itself; 0: not known.
+  // The host's own part of the device; 0: not known.
   std::uint64_t hosts_bytes = 0;
   Health health;
 };
@@ -29,9 +31,9 @@ void add(Part& part, const NestedDevice& device, bool is_first) {
   if (part.bytes) *part.bytes += *device.granted_bytes;
   part.hosts_bytes = device.memory_bytes;
   for (const std::string& trouble : device.health.troubles) {
-    const std::string told = "host: " + trouble;
-    if (std::ranges::find(part.health.troubles, told) == part.health.troubles.end()) {
-      part.health.troubles.push_back(told);
+    const std::string reported = "host: " + trouble;
+    if (std::ranges::find(part.health.troubles, reported) == part.health.troubles.end()) {
+      part.health.troubles.push_back(reported);
     }
   }
 }
@@ -57,7 +59,7 @@ class Taking {
  public:
   Taking(Parts parts, bool all) : parts_(std::move(parts)), all_(all) {}
 
-  // What was granted under any of these names; null: nothing.
+  // The part granted under any of these names; null: none.
   const Part* part(const std::string& uuid, const std::string& index) {
     const Part* found = nullptr;
     for (const std::string& name : {uuid, index}) {
@@ -105,7 +107,7 @@ bool take(Taking& taking, Gpu& gpu) {
   const Part* whole = taking.part(gpu.uuid.text, index);
   std::vector<MigDevice> slices;
   for (MigDevice mig : gpu.mig) {
-    const Part* part = taking.part(mig.uuid.text, index + ":" + std::to_string(mig.index));
+    const Part* part = taking.part(mig.uuid.text, fmt::format("{}:{}", index, mig.index));
     if (part == nullptr) continue;
     apply(*part, mig);
     slices.push_back(std::move(mig));
@@ -138,9 +140,9 @@ GuestInventory granted_part(const Inventory& inventory, const HostGrant& grant) 
   if (count == 0) return guest;
   if (count > kMostNamed) unknown.resize(kMostNamed);
   std::string names = join(unknown, ", ");
-  if (count > kMostNamed) names += " and " + std::to_string(count - kMostNamed) + " more";
-  guest.notes.push_back("the host granted what the driver here does not have: " + names + " (by " +
-                        grant.source + ")");
+  if (count > kMostNamed) names += fmt::format(" and {} more", count - kMostNamed);
+  guest.notes.push_back(fmt::format(
+      "the host granted what the driver here does not have: {} (by {})", names, grant.source));
   return guest;
 }
 
@@ -153,7 +155,7 @@ GuestInventory unknown_part(const Inventory& inventory, const std::string& probl
   return guest;
 }
 
-std::string told(const HostGrant& grant) {
+std::string to_string(const HostGrant& grant) {
   if (grant.env && grant.env->all) return "all";
   std::vector<std::string> names;
   for (const auto& [name, part] : parts_of(grant)) {

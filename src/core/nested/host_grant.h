@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The guest's side: what the host has granted to this node, and the driver's GPUs reduced
-// to it. Pure.
+// The guest's side: the host's grant to this node, and the driver's GPUs reduced to it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +27,15 @@ struct GuestInventory {
   std::vector<std::string> notes;  // what was granted and is missing here, a sentence each
 };
 
-// Only what was granted, with the health that the host reports, and with no more memory
-// than the host granted.
+// Only the granted devices, with the health that the host reports and no more memory than it
+// granted.
 GuestInventory granted_part(const Inventory& inventory, const HostGrant& grant);
 
-// While the grant is not known: nothing, as with a driver that cannot be read, so that it
-// is not mistaken for a node without GPUs.
+// While the grant is not known: no GPUs and a driver trouble, so that the node is not mistaken
+// for one without GPUs.
 GuestInventory unknown_part(const Inventory& inventory, const std::string& problem);
 
 // The devices by name, for the log.
-std::string told(const HostGrant& grant);
+std::string to_string(const HostGrant& grant);
 
 }  // namespace tranche::core

@@ -140,7 +140,7 @@ TEST(GrantedPart, KeepsAllMemoryOfAWholeGpuAndOfSharesThatCountNone) {
   EXPECT_EQ(guest.inventory.gpus[1].memory_bytes, 80 * kGiB);
 }
 
-// A host that is itself a guest has a part of the GPU, and gives that away whole.
+// A host that is itself a guest has a part of the GPU, and grants all of that.
 TEST(GrantedPart, IsNoMoreThanTheHostItselfHas) {
   const GuestInventory guest = granted_part(
       three_gpus(), by_json({{.uuid = "GPU-0", .gpu = "GPU-0", .memory_bytes = 10 * kGiB},
@@ -183,8 +183,8 @@ TEST(UnknownPart, IsNoNodeWithoutGpusButADriverThatCannotBeRead) {
 }
 
 TEST(HostGrant, IsToldInAFewWords) {
-  EXPECT_EQ(told(by_env({"GPU-1", "GPU-0"})), "GPU-0,GPU-1");
-  EXPECT_EQ(told(by_env({})), "none");
+  EXPECT_EQ(to_string(by_env({"GPU-1", "GPU-0"})), "GPU-0,GPU-1");
+  EXPECT_EQ(to_string(by_env({})), "none");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/nested/nested_grant.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +13,7 @@ namespace tranche::core {
 std::string grant_folder(std::string_view resource) {
   std::string name(resource);
   std::ranges::replace(name, '/', '_');
-  return std::string(kGrantsFolder) + "/" + name;
+  return fmt::format("{}/{}", kGrantsFolder, name);
 }
 
 std::string gpu_env_line(const NestedGrant& grant) {

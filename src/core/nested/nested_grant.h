@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host has granted to a node pod. Pure.
+// The host's grant to a node pod. Pure.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct NestedDevice {
   std::optional<unsigned> minor;   // of the GPU's device node
   std::string model;               // "NVIDIA H200"
   std::uint64_t memory_bytes = 0;  // of the whole device; 0: not known
-  // How much of it was granted, in shares.
+  // The granted shares.
   ShareForm form = ShareForm::kWhole;
   unsigned shares = 1;
   unsigned shares_in_all = 1;
@@ -44,8 +44,7 @@ struct NestedGrant {
   bool operator==(const NestedGrant&) const = default;
 };
 
-// Where containers find it. One folder for each resource, so that a container
-// may have several.
+// The path in containers. One folder for each resource, so that a container may have several.
 inline constexpr std::string_view kGrantsFolder = "/gpu-grants";
 inline constexpr std::string_view kGrantFile = "grant.json";
 inline constexpr std::string_view kGpuEnvFile = "/gpu.env";
@@ -56,8 +55,7 @@ std::string grant_folder(std::string_view resource);
 // unhealthy devices are left out.
 std::string gpu_env_line(const NestedGrant& grant);
 
-// The grant with this health and one more generation, or nothing where it is
-// the same as before.
+// The grant with this health and the next generation; nothing if it is unchanged.
 std::optional<NestedGrant> with_health(const NestedGrant& grant, const std::vector<Health>& health);
 
 }  // namespace tranche::core

@@ -71,9 +71,9 @@ class Search {
     return sum;
   }
 
-  // The nearness inside the GPUs that stay free is the total, less each
-  // chosen GPU's share of it, plus what was counted twice inside the set. For
-  // sets of equal inner nearness, least `loss` therefore means most is left.
+  // The nearness inside the remaining free GPUs is the total, less each chosen GPU's part, plus
+  // what was counted twice inside the set. So for sets of equal inner nearness, the least `loss`
+  // leaves the most.
   void consider(std::uint64_t inner, std::uint64_t loss) {
     if (!best_.empty() && (inner < best_inner_ || (inner == best_inner_ && loss >= best_loss_))) {
       return;
@@ -93,7 +93,7 @@ class Search {
     }
   }
 
-  // Too many sets: take the nearest next GPU, from each possible first one.
+  // With too many sets: grow greedily by the nearest GPU, from each possible first one.
   void grow_from(std::size_t seed) {
     set_ = {seed};
     std::uint64_t inner = pull_[seed];

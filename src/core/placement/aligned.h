@@ -17,8 +17,8 @@ namespace tranche::core {
 std::vector<std::string_view> pick_aligned(const Offer& offer, const Topology& topology,
                                            Choice choice);
 
-// How near two GPUs are; more is nearer. A direct NVLink counts more than
-// anything on the PCI side, and each further link as much again.
+// The nearness of two GPUs; more is nearer. A direct NVLink counts more than any PCI path, and
+// each further link as much again.
 unsigned nearness(const GpuLink& link, std::optional<unsigned> numa_a,
                   std::optional<unsigned> numa_b);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/placement/fit.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -10,29 +12,29 @@
 namespace tranche::core {
 namespace {
 
-// A status that carries more than a few kilobytes of text does not arrive.
-constexpr std::size_t kMostDevicesTold = 16;
+// The kubelet does not receive a status with more than a few kilobytes of text.
+constexpr std::size_t kMostDevicesShown = 16;
 
 std::string what_is_free(const Offer& offer, const OfferRoom& room) {
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < offer.devices.size() && i < kMostDevicesTold; ++i) {
+  for (std::size_t i = 0; i < offer.devices.size() && i < kMostDevicesShown; ++i) {
     const OfferedDevice& device = offer.devices[i];
-    parts.push_back("GPU " + device.index() + ": " +
-                    (device.health.ok() ? std::to_string(room[i].free) : "unhealthy, 0") + " of " +
-                    std::to_string(device.shares()));
+    parts.push_back(fmt::format("GPU {}: {} of {}", device.index(),
+                                device.health.ok() ? std::to_string(room[i].free) : "unhealthy, 0",
+                                device.shares()));
   }
-  if (offer.devices.size() > kMostDevicesTold) parts.emplace_back("…");
+  if (offer.devices.size() > kMostDevicesShown) parts.emplace_back("…");
   return join(parts, ", ");
 }
 
 Error refusal(const Offer& offer, const OfferRoom* room, const std::string& why) {
-  std::string message = "cannot allocate \"" + offer.name.text + "\": " + why;
+  std::string message = fmt::format("cannot allocate \"{}\": {}", offer.name.text, why);
   if (room != nullptr) message += "; free now: " + what_is_free(offer, *room);
   return {ErrorCode::kUnavailable, std::move(message)};
 }
 
-// A GPU with room for all of them, where there is one: the kubelet may choose by
-// other things, or by a list that it has not seen yet.
+// A GPU with room for all of them, or null. The kubelet may have chosen others by its own rules,
+// or by an outdated list.
 const OfferedDevice* with_room(const Offer& offer, const OfferRoom* room, std::size_t count) {
   for (std::size_t i = 0; room != nullptr && i < offer.devices.size(); ++i) {
     if (offer.devices[i].health.ok() && (*room)[i].free >= count) return &offer.devices[i];
@@ -49,14 +51,15 @@ std::size_t gpus_with_room(const Offer& offer, const OfferRoom& room) {
 }
 
 Error too_large(const Offer& offer, const OfferRoom* room, std::size_t count) {
-  std::string why = std::to_string(count) + " were asked for, and all shares of a container " +
-                    "must come from one GPU, where ";
+  std::string why = fmt::format(
+      "{} were requested; all shares of a container must come from one GPU, but ", count);
   const OfferedDevice* large = with_room(offer, room, count);
   why += large == nullptr
              ? "no GPU has as many free"
-             : "the kubelet chose several, though GPU " + large->index() + " has as many free";
+             : fmt::format("the kubelet chose several, although GPU {} has as many free",
+                           large->index());
   if (offer.terms.form == ShareForm::kMemory) {
-    why += " (a share is " + unit_text(offer.terms.unit_bytes) + ")";
+    why += fmt::format(" (a share is {})", unit_text(offer.terms.unit_bytes));
   }
   return refusal(offer, room, why);
 }
@@ -80,9 +83,10 @@ Status fits(const Offer& offer, const OfferRoom* room,
     const std::size_t with_one = room != nullptr ? gpus_with_room(offer, *room) : gpus.size();
     return refusal(
         offer, room,
-        std::to_string(count) + " shares on different GPUs were asked for, and " +
-            (with_one < count ? "only " + std::to_string(with_one) + " GPUs have one free"
-                              : "the kubelet chose those of " + std::to_string(gpus.size())));
+        fmt::format("{} shares on different GPUs were requested, but {}", count,
+                    with_one < count
+                        ? fmt::format("only {} GPUs have one free", with_one)
+                        : fmt::format("the kubelet chose shares of only {}", gpus.size())));
   }
   return Done{};
 }

@@ -10,10 +10,10 @@
 
 namespace tranche::core {
 
-// Whether the terms let one container have these shares together. The kubelet decides which
-// shares it requests; if it had no choice left, or did not ask for our preference, they can
-// be any. The error says what is free where, if that is known (`room` not null). Ids that
-// are not the offer's are ignored here.
+// Whether one container may have these shares together under the terms. The kubelet chooses the
+// shares; if it had no choice left, or did not ask for our preference, they can be any. The error
+// says what is free where, if that is known (`room` not null). Ignores ids that are not the
+// offer's.
 Status fits(const Offer& offer, const OfferRoom* room, const std::vector<std::string_view>& shares);
 
 }  // namespace tranche::core

@@ -41,7 +41,7 @@ TEST(Fit, RefusesUnitsOfTwoGpusAndSaysWhatIsFreeWhere) {
   OfferRoom room = empty_room(units);
   room[0].free = 3;
   EXPECT_THAT(complaint(units, room, {id(units, 0, 0), id(units, 1, 0)}),
-              AllOf(HasSubstr("2 were asked for"), HasSubstr("from one GPU"), HasSubstr("1GiB"),
+              AllOf(HasSubstr("2 were requested"), HasSubstr("from one GPU"), HasSubstr("1GiB"),
                     HasSubstr("GPU 0: 3 of 79, GPU 1: 79 of 79")));
 }
 
@@ -49,7 +49,7 @@ TEST(Fit, SaysWhetherAGpuHadRoomForAll) {
   const Offer units = in_units(2);
   OfferRoom room = empty_room(units);
   const std::vector<std::string> two{id(units, 0, 0), id(units, 1, 0)};
-  EXPECT_THAT(complaint(units, room, two), HasSubstr("though GPU 0 has as many free"));
+  EXPECT_THAT(complaint(units, room, two), HasSubstr("although GPU 0 has as many free"));
   room[0].free = room[1].free = 1;
   EXPECT_THAT(complaint(units, room, two), HasSubstr("no GPU has as many free"));
 }
@@ -76,8 +76,9 @@ TEST(Fit, RefusesTwoReplicasOfOneGpuWhereDifferentOnesAreDemanded) {
   const OfferRoom room = empty_room(replicas);
   EXPECT_EQ(complaint(replicas, room, {id(replicas, 0, 0), id(replicas, 1, 3)}), "");
   const std::vector<std::string> two{id(replicas, 0, 0), id(replicas, 0, 1)};
-  EXPECT_THAT(complaint(replicas, room, two),
-              AllOf(HasSubstr("on different GPUs"), HasSubstr("the kubelet chose those of 1")));
+  EXPECT_THAT(
+      complaint(replicas, room, two),
+      AllOf(HasSubstr("on different GPUs"), HasSubstr("the kubelet chose shares of only 1")));
   EXPECT_THAT(complaint(replicas, {room[0], {}}, two), HasSubstr("only 1 GPUs have one free"));
 }
 

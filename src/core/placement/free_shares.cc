@@ -14,7 +14,7 @@ std::vector<std::vector<std::string_view>> free_shares(std::size_t devices, cons
   for (std::size_t i = 0; i < devices; ++i) {
     const std::size_t room = i < choice.room.size() ? choice.room[i] : found[i].size();
     const std::size_t most = std::min({found[i].size(), room, choice.needed});
-    // Only those that can be taken are put in order.
+    // Sorts only the shares that can be taken.
     std::ranges::partial_sort(found[i], found[i].begin() + static_cast<std::ptrdiff_t>(most), {},
                               &Candidate::replica);
     const std::size_t kept = std::min(found[i].size(), room);

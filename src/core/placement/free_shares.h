@@ -8,8 +8,8 @@
 
 namespace tranche::core {
 
-// The candidates of each device, lowest number first, and no more than there
-// is room for. One entry a device of the offer.
+// The candidates of each device of the offer, lowest number first, at most as many as there is
+// room for.
 std::vector<std::vector<std::string_view>> free_shares(std::size_t devices, const Choice& choice);
 
 }  // namespace tranche::core

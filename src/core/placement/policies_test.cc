@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The placements against the best that there is, found by trying everything.
+// Compares the placements with the best possible one, found by trying everything.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ Offer shares_on(const Counts& totals, const Terms& terms) {
   return offer;
 }
 
-// What a container of `size` gets of each GPU, where so many are free.
+// What a container that requests `size` gets of each GPU.
 Counts choose(const Offer& offer, const Counts& free, std::size_t size, std::mt19937& random) {
   Ids available;
   for (unsigned gpu = 0; gpu < free.size(); ++gpu) {
@@ -189,7 +189,7 @@ TEST(MemoryPlacement, StaysWhereTheContainerIsAlready) {
               testing::ElementsAre("GPU-1::tagg-3", "GPU-1::tagg-0", "GPU-1::tagg-1"));
 }
 
-// The kubelet's list of what is free lags behind what other names took.
+// The kubelet's view of free shares lags behind other resources' allocations.
 TEST(Placement, TakesNoMoreThanOtherNamesLeave) {
   Offer offer = shares_on({4, 4}, {.form = ShareForm::kReplicas});
   const Ids available{"GPU-0::tagg-0", "GPU-0::tagg-1", "GPU-0::tagg-2", "GPU-1::tagg-0"};

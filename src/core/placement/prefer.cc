@@ -45,7 +45,7 @@ Pool sort_out(const Offer& offer, const AllocationRequest& request) {
   return pool;
 }
 
-// Whole devices of which another name has a share: the kubelet does not know it yet.
+// Removes whole devices of which another resource has a share that the kubelet does not know yet.
 void leave_out_covered(const Offer& offer, const OfferRoom& room, Choice& choice,
                        std::vector<Candidate>& others) {
   std::erase_if(choice.candidates, [&](const Candidate& candidate) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of the free shares a container should get. Pure. It never fails: if we cannot
-// choose, the answer is what the kubelet offered, and the kubelet adds what is missing.
+// Chooses the free shares for a container. Pure. It never fails: if we cannot choose, the answer
+// is what the kubelet offered, and the kubelet adds what is missing.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct AllocationRequest {
   std::size_t size = 0;                        // how many in all
 };
 
-// Whole GPUs are chosen by how near they are to each other; replicas and MIG
-// devices by the terms' placement; what must come from one device, from the one
-// where it fits best. Views in the answer point into the request's texts.
+// Chooses whole GPUs by nearness; replicas and MIG devices by the terms' placement; shares that
+// must come from one device, from the best-fitting one. Views in the answer point into the
+// request's texts.
 std::vector<std::string_view> prefer(const Offer& offer, const OfferRoom& room,
                                      const Topology& topology, const AllocationRequest& request);
 

@@ -18,8 +18,7 @@ struct Device {
   std::vector<const Candidate*> free;  // a heap, lowest replica number first
 };
 
-// The kubelet gives ids in random order. Only shares of one device are
-// compared.
+// The kubelet passes ids in random order. Compares only shares of one device.
 struct HigherNumber {
   bool operator()(const Candidate* a, const Candidate* b) const { return a->replica > b->replica; }
 };
@@ -75,8 +74,8 @@ class Spreading {
   bool has_more() const { return !queue_.empty(); }
 
  private:
-  // Which comes first: by what the container has of the GPU where that counts,
-  // the device's load, the GPU's load, the order.
+  // Sort key: the container's shares of the GPU if that counts, the device's load, the GPU's
+  // load, the order.
   using Place = std::tuple<std::size_t, std::int64_t, std::int64_t, std::size_t>;
 
   Place place(std::size_t i) const {

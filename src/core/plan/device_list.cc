@@ -17,7 +17,7 @@ void put_in_order(DeviceList& list) {
   });
 }
 
-// Adds numbered shares in runs of equal health.
+// Adds numbered shares as runs of equal health.
 void add_shares(const ListedDevice& stem, const DeviceRoom& room, DeviceList& list) {
   const unsigned end = stem.replicas.value_or(0);
   unsigned free = room.free;
@@ -65,12 +65,12 @@ DeviceList list_of(const Offer& offer, const OfferRoom& room) {
   return list;
 }
 
-DeviceList towards(const DeviceList& shown, const DeviceList& wanted) {
+DeviceList transition_list(const DeviceList& shown, const DeviceList& wanted) {
   using Key = std::tuple<std::string_view, std::string_view, bool>;
   const auto key_of = [](const ListedDevice& device) {
     return Key(device.uuid, device.tag, device.replicas.has_value());
   };
-  std::map<Key, unsigned> ends;  // one above the highest number that stays
+  std::map<Key, unsigned> ends;  // one above the highest remaining number
   for (const ListedDevice& device : wanted) {
     unsigned& end = ends[key_of(device)];
     end = std::max(end, device.replicas.value_or(1));

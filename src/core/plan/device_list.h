@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kubelet is told of a resource: ids, health and NUMA nodes. Kept
-// apart from the rest of an offer, so that a list is sent again only when
-// something in it has changed.
+// The device list of a resource, as sent to the kubelet: ids, health and NUMA nodes. Separate
+// from the rest of an offer, so that a list is sent again only when it changes.
 #pragma once
 
 #include <optional>
@@ -17,7 +16,7 @@ namespace tranche::core {
 struct ListedDevice {
   std::string uuid;
   std::string tag;  // of its ids; share_id.h
-  // Where shares are numbered: those from `first` to below `replicas`.
+  // The numbered shares from `first` to below `replicas`.
   unsigned first = 0;
   std::optional<unsigned> replicas;
   std::optional<unsigned> numa_node;
@@ -29,16 +28,15 @@ struct ListedDevice {
 
 using DeviceList = std::vector<ListedDevice>;  // sorted by uuid, then number
 
-// Of a healthy device, what is held is healthy and as much of the rest as is
-// free, the lowest numbers first. What other names have taken off is unhealthy:
-// the kubelet gives it to nobody.
+// A healthy device lists its held shares and its free ones, lowest numbers first, as healthy.
+// Shares that other resources cover are listed as unhealthy, so that the kubelet does not
+// allocate them.
 DeviceList list_of(const Offer& offer, const OfferRoom& room);
 
-// On the way from one list to another: the new one, and what it no longer has
-// as unhealthy. The kubelet (up to 1.37 at least) crashes when a device leaves
-// the list while an allocation of it is under way; one that is unhealthy is
-// chosen no more, and can leave a moment later. Equal to `wanted` where nothing
-// is dropped.
-DeviceList towards(const DeviceList& shown, const DeviceList& wanted);
+// The list to send between `shown` and `wanted`: `wanted`, and what it drops as unhealthy. The
+// kubelet (up to 1.37 at least) crashes if a device leaves the list while it is being allocated.
+// It does not allocate an unhealthy device, so that one can leave a moment later. Equal to
+// `wanted` if nothing is dropped.
+DeviceList transition_list(const DeviceList& shown, const DeviceList& wanted);
 
 }  // namespace tranche::core

@@ -9,7 +9,7 @@
 namespace tranche::core {
 namespace {
 
-// Of each device, by uuid; only where it is held through MPS.
+// By uuid, for devices held through MPS.
 std::map<std::string, std::uint64_t> bytes_held(const Catalog& catalog, const Holding& holding) {
   std::map<std::string, std::uint64_t> bytes;
   const auto offer =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ledger says of each device, for MPS. Pure.
+// Allocations per device, for MPS. Pure.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace tranche::core {
 
-// How many containers hold something of each device through MPS.
+// The number of containers with shares of each device through MPS.
 Holders holders_of(const Catalog& catalog, const Ledger& ledger);
 
-// Bytes of the largest share that one of them has, by uuid.
+// Bytes of each device's largest allocated share, by uuid.
 LargestHeld largest_held(const Catalog& catalog, const Ledger& ledger);
 
-// Whether nobody holds anything of these devices, by any name. What is held by a name
-// that is no longer offered may be of any device.
+// Whether no container has a share of these devices under any resource name. A share of a
+// resource that is no longer offered may belong to any device.
 bool is_unheld(const std::vector<std::string>& devices, const Catalog& catalog,
                const Ledger& ledger);
 

@@ -41,7 +41,7 @@ TEST(ADaemon, IsUnheldWhereNobodyHoldsAnythingOfItsDevices) {
   EXPECT_FALSE(is_unheld({"GPU-0"}, memory(Enforcement::kMps), two));
   EXPECT_TRUE(is_unheld({"GPU-1"}, memory(Enforcement::kMps), two));
   EXPECT_FALSE(is_unheld({"GPU-0", "GPU-1"}, memory(Enforcement::kMps), two));
-  // By a name of old: nobody knows of which device.
+  // Of a resource that is no longer offered: the device is not known.
   EXPECT_FALSE(is_unheld({"GPU-1"}, memory(Enforcement::kMps), kThreeHold));
   EXPECT_TRUE(is_unheld({"GPU-1"}, memory(Enforcement::kMps), {}));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whatever happens in whatever order, nothing is given twice.
+// Nothing is allocated twice, whatever happens in whatever order.
 #include "core/plan/testing/ledger_life.h"
 
 #include <gtest/gtest.h>

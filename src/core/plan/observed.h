@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the agent sees of its node, as one value. Each edge fills in its part and decides
-// nothing; plan.h says what follows from it.
+// The agent's observations of its node, as one value. Each edge fills in its part and decides
+// nothing; plan.h decides.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace tranche::core {
 
-// Where containers get their devices through CDI.
+// If containers get their devices through CDI.
 struct ObservedCdi {
   DriverFiles files;  // and the toolkit
   CdiState state;     // of the specifications, as they were last written
@@ -29,34 +29,34 @@ struct ObservedCdi {
 };
 
 struct ObservedMps {
-  std::string no_programs;  // why no daemon of ours can be started; empty: one can
+  std::string no_programs;  // why we cannot start a daemon; empty: we can
   MpsReport report;
 
   bool operator==(const ObservedMps&) const = default;
 };
 
-// In a nested cluster: what the host has granted.
+// In a nested cluster: the host's grant.
 struct ObservedGrant {
-  std::optional<HostGrant> grant;  // the last that could be read; empty: none yet
+  std::optional<HostGrant> grant;  // the last one read; empty: none yet
   std::string problem;             // why it cannot be read now
 
   bool operator==(const ObservedGrant&) const = default;
 };
 
 struct Observed {
-  Inventory inventory;                 // all that the driver has
+  Inventory inventory;                 // everything the driver reports
   std::optional<ObservedGrant> guest;  // only in a nested cluster
-  // /dev/nvidiactl and its like, and the IMEX channels that were asked for: those that exist.
+  // Existing control nodes such as /dev/nvidiactl, and existing IMEX channels of those requested.
   std::vector<std::string> control_nodes;
   std::vector<unsigned> imex_channels;
   std::optional<ObservedCdi> cdi;
   ObservedMps mps;
-  std::vector<NestedGrant> handed_off;   // to pods that are themselves nodes
-  std::shared_ptr<const Ledger> ledger;  // what containers hold; null: it is not known
-  std::string no_ledger;                 // why none can be kept here; empty: one can
-  KeptUnits units;                       // that `unit: auto` has chosen before
-  // The driver limits, or has limited, containers' memory by a hook in the specifications. A
-  // container that has a limit may have to be started again, so the hook stays.
+  std::vector<NestedGrant> handed_off;   // to node pods of a nested cluster
+  std::shared_ptr<const Ledger> ledger;  // allocations; null: not known
+  std::string no_ledger;                 // why no ledger can be kept; empty: one can
+  KeptUnits units;                       // chosen earlier by `unit: auto`
+  // A hook in the specifications has the driver limit containers' memory, now or earlier. It
+  // stays, because a container with a limit may be restarted.
   bool limits_memory = false;
 };
 

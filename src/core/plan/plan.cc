@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plan/plan.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -19,24 +21,23 @@
 namespace tranche::core {
 namespace {
 
-// A channel that must be there and is not makes every device unusable.
+// A missing required channel makes every device unusable.
 std::string missing_channel(const GrantOptions& options, const NodeFacts& facts) {
   if (!options.imex_required || facts.imex_channels.size() == options.imex_channels.size()) {
     return {};
   }
-  return "requested IMEX channel channel" + std::to_string(options.imex_channels.front()) +
-         " does not exist";
+  return fmt::format("requested IMEX channel channel{} does not exist",
+                     options.imex_channels.front());
 }
 
-// Before it is settled.
+// Asked before the enforcement level is decided.
 bool may_use_mps(const Offer& offer) {
   const Enforcement demanded = offer.terms.demanded.value_or(Enforcement::kMps);
   return offer.terms.form != ShareForm::kWhole &&
          (demanded == Enforcement::kMps || demanded == Enforcement::kMpsExclusive);
 }
 
-// Where one MPS daemon serves one device, and where memory is counted, a
-// container's shares come from one device.
+// Memory shares, and shares behind one MPS daemon per GPU, must come from one device.
 bool wants_one_device(const Terms& terms, const MpsOptions& mps) {
   const bool own_daemon = uses_mps(terms) && mps.daemons == MpsDaemons::kPerGpu;
   return terms.form == ShareForm::kMemory || terms.dialect == Dialect::kGpushare ||
@@ -54,49 +55,51 @@ bool needs_ledger(const Catalog& catalog) {
   return false;
 }
 
-// Its shares stay listed, unhealthy, and count in the ledger: pods may hold some.
+// The shares stay listed as unhealthy and count in the ledger, because pods may hold some.
 void make_unusable(Offer& offer, Catalog& catalog, const std::string& reason) {
   for (OfferedDevice& device : offer.devices) device.health.troubles.push_back(reason);
-  catalog.notes.push_back(offer.name.text + " has no usable share: " + reason);
+  catalog.notes.push_back(fmt::format("{} has no usable share: {}", offer.name.text, reason));
 }
 
-// Settles what holds each resource's containers. One that cannot be held as
-// its policy demands has no usable share.
+// Decides each resource's enforcement level. A resource whose policy demands a level that the
+// node does not support has no usable share.
 void settle_enforcement(Catalog& catalog, const Settings& settings, const Enforcers& enforcers) {
   for (Offer& offer : catalog.offers) {
     const Result<Enforcement> enforcement = settle(offer, enforcers);
     if (!enforcement) make_unusable(offer, catalog, enforcement.error().message);
     offer.terms.enforcement = enforcement ? *enforcement : Enforcement::kNone;
-    if (std::string why = unheld_memory(offer, offer.terms.enforcement, enforcers); !why.empty()) {
+    if (std::string why = unenforced_memory(offer, offer.terms.enforcement, enforcers);
+        !why.empty()) {
       catalog.notes.push_back(std::move(why));
     }
     offer.terms.one_device = wants_one_device(offer.terms, settings.mps);
     if (offer.terms.one_device && offer.terms.distinct_gpus) {
-      make_unusable(offer, catalog,
-                    "distinctGpus wants each share on another GPU, and with an MPS daemon for each "
-                    "GPU a container's shares come from one; leave one of them out, or give "
-                    "--mps-daemons=per-node");
+      make_unusable(
+          offer, catalog,
+          "distinctGpus needs each share on a different GPU, but with one MPS daemon per GPU "
+          "all shares of a container come from one GPU; remove distinctGpus or set "
+          "--mps-daemons=per-node");
     }
   }
 }
 
-// Of daemons of ours there is a table and a log; of those of others, and of devices that
-// none can serve, this is all that anybody reads.
+// Problems of external daemons, and of devices that no daemon can serve. They are shown nowhere
+// else; our own daemons have a table and a log.
 std::set<std::string> mps_notes(const Offer& offer, const MpsOptions& options,
                                 const NodeFacts& facts) {
   std::set<std::string> notes;
-  const bool are_others =
+  const bool is_external =
       options.daemons == MpsDaemons::kOutside || options.daemons == MpsDaemons::kNvidia;
   for (const OfferedDevice& device : offer.devices) {
     const auto wiring = facts.mps.find(device.uuid);
     if (!uses_mps(offer.terms) || wiring == facts.mps.end()) continue;
     const bool is_refused = wiring->second.mounts.empty();
-    if ((are_others || is_refused) && !wiring->second.problem.empty()) {
-      notes.insert(offer.name.text + " has no usable share" +
-                   (are_others ? "" : " of " + device.uuid) + ": MPS: " + wiring->second.problem);
+    if ((is_external || is_refused) && !wiring->second.problem.empty()) {
+      notes.insert(fmt::format("{} has no usable share{}: MPS: {}", offer.name.text,
+                               is_external ? "" : " of " + device.uuid, wiring->second.problem));
     }
     if (!wiring->second.caution.empty()) {
-      notes.insert(offer.name.text + ": MPS: " + wiring->second.caution);
+      notes.insert(fmt::format("{}: MPS: {}", offer.name.text, wiring->second.caution));
     }
   }
   return notes;
@@ -125,8 +128,8 @@ bool are_ours(const MpsOptions& options) {
   return options.daemons == MpsDaemons::kPerGpu || options.daemons == MpsDaemons::kPerNode;
 }
 
-// A driver that cannot be read, device nodes without memory sizes, and programs that are
-// being replaced are no reason to end daemons: their clients would end with them.
+// Stopping a daemon ends its clients. Do not stop daemons because the driver cannot be read,
+// memory sizes are unknown, or the MPS programs are being replaced.
 std::string mps_hold_reason(const Inventory& inventory, const MpsOptions& options,
                             const Enforcers& node, const Catalog& catalog) {
   if (!inventory.driver_trouble.empty()) return inventory.driver_trouble;
@@ -143,8 +146,8 @@ bool uses_driver_limits(const Catalog& catalog) {
   });
 }
 
-// The resources that have no usable share of a device because the daemon of ours that serves
-// it is in trouble. One that starts or stops is no news.
+// The resources without a usable share of a device because our daemon for it is in trouble. A
+// daemon that starts or stops gets no note.
 std::vector<std::string> mps_trouble_notes(const Catalog& catalog,
                                            const std::vector<MpsDaemonStatus>& daemons) {
   std::vector<std::string> notes;
@@ -154,22 +157,22 @@ std::vector<std::string> mps_trouble_notes(const Catalog& catalog,
       if (!uses_mps(offer.terms)) continue;
       for (const OfferedDevice& device : offer.devices) {
         if (std::ranges::count(daemon.plan.devices, device.uuid) == 0) continue;
-        notes.push_back(offer.name.text + " has no usable share of " + device.uuid +
-                        ": MPS: " + daemon.problem());
+        notes.push_back(fmt::format("{} has no usable share of {}: MPS: {}", offer.name.text,
+                                    device.uuid, daemon.problem()));
       }
     }
   }
   return notes;
 }
 
-// All of the driver's GPUs or, as a guest, those that the host granted.
+// All of the driver's GPUs or, on a guest, those that the host granted.
 GuestInventory granted_inventory(const Observed& observed) {
   if (!observed.guest) return {.inventory = observed.inventory};
   const ObservedGrant& guest = *observed.guest;
   if (!guest.grant) return unknown_part(observed.inventory, guest.problem);
   GuestInventory granted = granted_part(observed.inventory, *guest.grant);
   if (!guest.problem.empty()) {
-    granted.notes.push_back("the host's grant cannot be read; the last one stands: " +
+    granted.notes.push_back("the host's grant cannot be read; keeping the last one: " +
                             guest.problem);
   }
   return granted;
@@ -181,13 +184,14 @@ Enforcers node_enforcers(const Observed& observed, const Inventory& inventory,
   if (observed.cdi && only_by_cdi(settings.grant.list)) {
     node.no_driver_hook = no_limit_hook(settings.cdi, observed.cdi->files.toolkit);
   }
-  node.mps_of_others = !are_ours(settings.mps);
-  if (node.mps_of_others) {
-    node.no_exclusive = "the daemons are not ours; the compute mode is their keeper's";
+  node.external_mps = !are_ours(settings.mps);
+  if (node.external_mps) {
+    node.no_exclusive = "the MPS daemons are external; their owner sets the compute mode";
   } else if (!observed.mps.no_programs.empty()) {
     node.no_mps = observed.mps.no_programs;
   } else if (inventory.driver == DriverKind::kDeviceNodes) {
-    node.no_mps = "the driver's library is not there, and device nodes tell too little of GPUs";
+    node.no_mps =
+        "the driver's library is missing, and device nodes do not show memory and MIG devices";
   }
   return node;
 }
@@ -207,12 +211,12 @@ NodeFacts node_facts(const Observed& observed, const Inventory& inventory,
   facts.cdi_problem = observed.cdi->state.problem;
   for (const auto& [what, why] : observed.cdi->state.left_out) {
     if (!facts.cdi_problem.empty()) facts.cdi_problem += "; ";
-    facts.cdi_problem += what + ": " + why;
+    facts.cdi_problem += fmt::format("{}: {}", what, why);
   }
   return facts;
 }
 
-// Where nobody knows what is held, daemons limit nobody below a whole device.
+// Without a ledger, daemons limit clients to no less than a whole device.
 MpsPlan mps_plan(const Catalog& catalog, const MpsOptions& options, const Ledger* ledger) {
   MpsPlan plan = plan_mps(catalog, options,
                           ledger != nullptr ? largest_held(catalog, *ledger) : LargestHeld{});

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that the agent decides, but for its answers to the kubelet's calls: from what
-// is observed and configured to what is wanted. Pure; each field of Wanted has one edge that
-// applies it.
+// All decisions of the agent except its answers to the kubelet's calls: from observations and
+// settings to the wanted state. Pure; each field of Wanted has one edge that applies it.
 #pragma once
 
 #include <map>
@@ -23,25 +22,25 @@
 
 namespace tranche::core {
 
-// Of devices that were handed off, by resource and uuid.
+// By resource and uuid of the device handed off.
 using NestedHealth = std::map<std::pair<std::string, std::string>, Health>;
 
 struct Wanted {
-  Inventory inventory;  // what may be offered: as a guest, what the host granted
+  Inventory inventory;  // what may be offered; on a guest only what the host granted
   Catalog catalog;      // with notes for people
   NodeFacts facts;
-  std::vector<Serving> servings;  // what the kubelet is served, a resource each
+  std::vector<Serving> servings;  // one for each resource served to the kubelet
   std::optional<CdiPlan> cdi;     // empty: CDI is not used
   // Empty: leave the daemons as they are, because of mps_hold_reason.
   std::optional<MpsPlan> mps;
   std::string mps_hold_reason;
   NestedHealth nested_health;
-  KeptUnits units;             // to be kept over a restart
+  KeptUnits units;             // to store for the next start
   bool limits_memory = false;  // see Observed
-  // Resources whose list the kubelet would not take, with the figures. They are in the
-  // catalog and are not served.
+  // Resources with a list above the kubelet's limit, with the figures. They are in the catalog
+  // but not served.
   std::string oversized;
-  // Why these settings cannot be in force on this node; empty: they can.
+  // Why this node cannot use these settings; empty: it can.
   std::string refusal;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that the kubelet's calls about one resource are answered from, as
-// one value: a call sees one moment of the world, whatever changes meanwhile.
+// Everything needed to answer the kubelet's calls about one resource, as one immutable value: a
+// call sees one consistent state.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ namespace tranche::core {
 
 struct Serving {
   Offer offer;
-  OfferRoom shown;  // what the kubelet is told of it
-  // All that the node offers: what is held under other names counts against this one.
+  OfferRoom shown;  // as reported to the kubelet
+  // Everything the node offers: shares held under other names count against this one.
   std::shared_ptr<const Catalog> catalog;
   Topology topology;
   GrantOptions grant;
   NodeFacts facts;
-  // Where the folder that is mounted into containers is for us; empty: none is.
+  // Our path of the folder that is mounted into containers; empty: none is.
   std::string driver_folder;
 
   bool operator==(const Serving&) const = default;

@@ -9,11 +9,11 @@
 
 namespace tranche::core {
 
-// Where CDI specifications are written, and the paths and hooks in them.
+// The folder for CDI specifications, and the paths and hooks in them.
 struct CdiOptions {
   std::string directory = "/var/run/cdi";
-  // The driver's files as the host's runtime will see them, and where we see
-  // them: a path found below the second is written as below the first.
+  // The driver root for the host's runtime, and for us: a path found below the second is written
+  // as below the first.
   std::string driver_root = "/";
   std::string container_driver_root = "/driver-root";
   // The same for device nodes.

@@ -9,7 +9,7 @@ namespace tranche::core {
 
 struct HealthOptions {
   XidPolicy xids;
-  // How often GPUs are polled when no event comes.
+  // Poll interval for GPUs without events.
   std::chrono::milliseconds interval = std::chrono::seconds(5);
 
   bool operator==(const HealthOptions&) const = default;

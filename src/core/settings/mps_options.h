@@ -9,11 +9,11 @@
 
 namespace tranche::core {
 
-// Who runs the control daemons.
+// The owner of the control daemons.
 enum class MpsDaemons {
-  kOutside,  // somebody else; containers get the pipe directory as it is (--mps-pipe)
-  kPerGpu,   // we, one a GPU: one fault takes one GPU
-  kPerNode,  // we, one for the node: containers may have several GPUs
+  kOutside,  // external; containers get the pipe directory as it is (--mps-pipe)
+  kPerGpu,   // ours, one per GPU: a fault affects one GPU
+  kPerNode,  // ours, one for the node: containers may have several GPUs
   kNvidia,   // NVIDIA's mps-control-daemon, in the layout of --mps-root
 };
 
@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kSharedMemoryBytes = 64ULL << 20U;
 // daemon's socket, so limits hold for kNonRoot only.
 enum class MpsClients { kAny, kNonRoot };
 
-// What may change while daemons run.
+// Settings that may change while daemons run.
 struct MpsRules {
   MpsClients clients = MpsClients::kAny;
   // Close connections that block a daemon, and kill a pod's process that connects again.

@@ -8,19 +8,19 @@
 
 namespace tranche::core {
 
-// What a node pod gets at /gpu.env.
+// /gpu.env of a node pod.
 enum class GpuEnvMount {
   kReadOnly,  // a read-only file of the host
   kPod,       // nothing: the pod writes its own, which counts as its storage
 };
 
 struct NestedOptions {
-  // As a host: where the files that are mounted into node pods are kept. On
-  // disk, and the same path for us as on the host.
+  // On a host: the folder of the files that are mounted into node pods. On disk, and the same
+  // path for us as on the host.
   std::string directory = "/var/lib/kubelet/device-plugins/tranche/nested";
   GpuEnvMount gpu_env_mount = GpuEnvMount::kReadOnly;
 
-  // As a guest: only what the host has granted is offered.
+  // On a guest: offer only what the host has granted.
   bool guest = false;
   std::string host_grants = "/gpu-grants";  // where the host's JSON is mounted
   std::string gpu_env = "/gpu.env";         // the older way; read where there is no JSON

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that is configured, as the modules' own option structs. Flags,
-// environment and file have been merged and checked by the time one of these
-// exists.
+// All settings, as the modules' own option structs. Flags, environment and file are already
+// merged and checked.
 #pragma once
 
 #include <string>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/settings/toolkit_version.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <vector>
 
@@ -9,8 +11,7 @@
 namespace tranche::core {
 
 std::string to_string(const ToolkitVersion& version) {
-  return std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
-         std::to_string(version.patch);
+  return fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
 }
 
 std::optional<ToolkitVersion> parse_toolkit_version(std::string_view text) {

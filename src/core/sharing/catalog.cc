@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sharing/catalog.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -52,12 +54,12 @@ std::uint64_t whole_id_length(const OfferedDevice& device) {
 }
 
 std::string index_text(unsigned gpu, std::optional<unsigned> mig) {
-  return std::to_string(gpu) + (mig ? ":" + std::to_string(*mig) : "");
+  return mig ? fmt::format("{}:{}", gpu, *mig) : std::to_string(gpu);
 }
 
 std::string mib(std::uint64_t bytes) {
   const std::uint64_t tenths = (bytes * 10 + (1 << 19)) >> 20;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+  return fmt::format("{}.{} MiB", tenths / 10, tenths % 10);
 }
 
 }  // namespace
@@ -102,18 +104,20 @@ std::uint64_t list_bytes(const Offer& offer) {
 std::string oversized(const Offer& offer) {
   if (offer.terms.form == ShareForm::kMemory) {
     if (fits_in_units(offer)) return {};
-    return offer.name.text + ": units of " + unit_text(offer.terms.unit_bytes) + " make " +
-           std::to_string(offer.shares()) +
-           " shares, more than the kubelet can be told in one message or than a pod's status " +
-           "can name; the smallest unit that fits here is " + unit_text(smallest_unit(offer)) +
-           " ('auto' takes it)";
+    return fmt::format(
+        "{}: units of {} make {} shares, which exceed the kubelet's message limit or what a pod "
+        "status can name; smallest unit that fits: {} ('auto' uses it)",
+        offer.name.text, unit_text(offer.terms.unit_bytes), offer.shares(),
+        unit_text(smallest_unit(offer)));
   }
   const std::uint64_t bytes = list_bytes(offer);
   if (bytes <= kKubeletListLimit) return {};
-  return offer.name.text + " would have " + std::to_string(offer.shares()) +
-         " shares and its list " + mib(bytes) + "; the kubelet takes at most " +
-         mib(kKubeletListLimit) + ", about " +
-         std::to_string(offer.shares() * kKubeletListLimit / bytes) + " shares: use fewer replicas";
+  return fmt::format(
+      "device list of {} would have {} shares and {}; the kubelet accepts at most {}, about {} "
+      "shares: "
+      "use fewer replicas",
+      offer.name.text, offer.shares(), mib(bytes), mib(kKubeletListLimit),
+      offer.shares() * kKubeletListLimit / bytes);
 }
 
 std::string oversized(const Catalog& catalog) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the node offers at one moment: every resource with the devices behind it. A device
-// that is offered many times is here once, with a count, so a list of 50,000 shares has
-// eight entries.
+// The node's offer at one moment: every resource with its devices. A device that is offered many
+// times is here once, with a count, so a list of 50,000 shares has eight entries.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +32,8 @@ struct OfferedDevice {
   // Empty: offered once, under its uuid. Else as many shares, numbered from 0:
   // replicas, or units of memory.
   std::optional<unsigned> replicas;
-  // Makes this resource's ids differ from those of other resources on the same device;
-  // empty: NVIDIA's ids.
+  // Distinguishes this resource's ids from those of other resources on the same device; empty:
+  // NVIDIA's ids.
   std::string tag;
   bool partial = false;  // memory_bytes is the part that the host granted
   // The memory that one share covers; 0: not counted.
@@ -66,7 +65,7 @@ struct Offer {
 
   std::size_t shares() const;
   bool is_replicated() const;
-  // The device behind a share's id; null where this resource has no such share.
+  // The device of a share id; null if this resource has no such share.
   const OfferedDevice* find(std::string_view share_id) const { return locate(share_id).device; }
   LocatedShare locate(std::string_view share_id) const;
   bool operator==(const Offer&) const = default;
@@ -98,15 +97,15 @@ struct Catalog {
   bool operator==(const Catalog&) const = default;
 };
 
-// The size of the message that lists the resource to the kubelet, at its
-// largest: every device unhealthy, which takes two bytes more than healthy.
+// The maximum size of the resource's device list message: every device unhealthy, which takes two
+// bytes more than healthy.
 std::uint64_t list_bytes(const Offer& offer);
 
 // The kubelet's limit for one message; a resource with a larger list would vanish.
 inline constexpr std::uint64_t kKubeletListLimit = 4ULL << 20;
 
-// Every resource whose list exceeds the kubelet's limit, with the figures and what would
-// fit; empty when all fit.
+// Every resource with a device list above the kubelet's limit, with the figures and what would
+// fit; empty if all fit.
 std::string oversized(const Catalog& catalog);
 std::string oversized(const Offer& offer);
 

@@ -34,9 +34,9 @@ TEST(OfferFind, FindsAReplicaOnlyBelowItsCount) {
 TEST(OversizedCatalog, IsToldWithTheFigures) {
   Offer offer = gpus(40000);
   for (OfferedDevice& device : offer.devices) device.uuid.resize(40, 'x');
-  const std::string told = oversized({.offers = {offer}});
-  EXPECT_THAT(told, HasSubstr("nvidia.com/gpu would have 80000 shares and its list 4.7 MiB"));
-  EXPECT_THAT(told, HasSubstr("the kubelet takes at most 4.0 MiB, about 67954 shares"));
+  const std::string text = oversized({.offers = {offer}});
+  EXPECT_THAT(text, HasSubstr("nvidia.com/gpu would have 80000 shares and 4.7 MiB"));
+  EXPECT_THAT(text, HasSubstr("the kubelet accepts at most 4.0 MiB, about 67954 shares"));
 }
 
 TEST(OversizedCatalog, IsNotToldOfOneThatFits) { EXPECT_EQ(oversized({.offers = {gpus(10)}}), ""); }

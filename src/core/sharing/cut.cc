@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sharing/cut.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -31,12 +33,12 @@ bool promises_memory(const ResourcePolicy& row) {
          row.terms.demanded.value_or(Enforcement::kNone) != Enforcement::kNone;
 }
 
-// " (model: '*T4*', migProfile: '1g.*')"; empty for a row without any.
+// " (model: '*T4*', migProfile: '1g.*')"; empty for a row without patterns.
 std::string patterns_of(const ResourcePolicy& row) {
   std::vector<std::string> patterns;
-  if (row.model) patterns.push_back("model: '" + *row.model + "'");
-  if (row.mig_profile) patterns.push_back("migProfile: '" + *row.mig_profile + "'");
-  return patterns.empty() ? "" : " (" + join(patterns, ", ") + ")";
+  if (row.model) patterns.push_back(fmt::format("model: '{}'", *row.model));
+  if (row.mig_profile) patterns.push_back(fmt::format("migProfile: '{}'", *row.mig_profile));
+  return patterns.empty() ? "" : fmt::format(" ({})", join(patterns, ", "));
 }
 
 class Cutting {
@@ -54,10 +56,11 @@ class Cutting {
     const SlicesByGpu slices = row.mig_profile ? SlicesByGpu::kYes : SlicesByGpu::kNo;
     const std::string where = "tranche.policies: " + row.resource.text;
     if (fitting.empty()) {
-      cuts_.notes.push_back(where + " fits no device of this node" + patterns_of(row));
+      cuts_.notes.push_back(
+          fmt::format("{} fits no device of this node{}", where, patterns_of(row)));
     }
     for (const std::string& sentence : missing(row.devices, fitting, inventory_, slices)) {
-      cuts_.notes.push_back(where + ": " + sentence);
+      cuts_.notes.push_back(fmt::format("{}: {}", where, sentence));
     }
     Selector selector(row.devices, slices);
     for (const OfferedDevice* device : fitting) {
@@ -86,7 +89,7 @@ class Cutting {
   };
 
   void withhold(const OfferedDevice& device, const ResourceName& name, const std::string& why) {
-    cuts_.withheld.push_back({device.uuid, device.index(), name.text + ": " + why});
+    cuts_.withheld.push_back({device.uuid, device.index(), fmt::format("{}: {}", name.text, why)});
   }
 
   void add(OfferedDevice device, const ResourcePolicy& row) {
@@ -98,9 +101,11 @@ class Cutting {
     if (!is_first) {
       return owner->second == row.resource
                  ? withhold(device, row.resource, "two rows offer it under this name")
-                 : withhold(device, row.resource,
-                            "its ids would be those of " + owner->second.text +
-                                " too; give one of them a domain of its own");
+                 : withhold(
+                       device, row.resource,
+                       fmt::format(
+                           "its ids would be those of {} too; give one of them a domain of its own",
+                           owner->second.text));
     }
     if (promises_memory(row) && sharing_memory_.contains(device.uuid)) {
       return withhold(device, row.resource,
@@ -131,9 +136,9 @@ class Cutting {
     if (device.share_bytes == 0 || device.memory_bytes == 0) return row.replicas;
     const std::uint64_t most = device.memory_bytes / device.share_bytes;
     if (most >= row.replicas) return row.replicas;
-    cuts_.notes.push_back("tranche.policies: " + row.resource.text + ": " +
-                          std::to_string(row.replicas) + " replicas do not fit the memory of " +
-                          device.uuid + "; " + std::to_string(most) + " are offered");
+    cuts_.notes.push_back(
+        fmt::format("tranche.policies: {}: {} replicas do not fit the memory of {}; {} are offered",
+                    row.resource.text, row.replicas, device.uuid, most));
     return static_cast<unsigned>(most);
   }
 
@@ -151,9 +156,10 @@ class Cutting {
   std::uint64_t chosen_unit(const Made& made) {
     const std::uint64_t smallest = smallest_unit(made.offer);
     if (made.kept_unit > smallest) {
-      cuts_.notes.push_back("tranche.policies: " + made.offer.name.text + ": a unit stays " +
-                            unit_text(made.kept_unit) + ", as it was chosen before, though " +
-                            unit_text(smallest) + " would do; give a unit to change it");
+      cuts_.notes.push_back(
+          fmt::format("tranche.policies: {}: a unit stays {}, as chosen before, although {} would "
+                      "fit; set a unit to change it",
+                      made.offer.name.text, unit_text(made.kept_unit), unit_text(smallest)));
     }
     return std::max(smallest, made.kept_unit);
   }

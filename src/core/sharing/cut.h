@@ -17,7 +17,7 @@ struct WholeDevice {
   OfferedDevice device;
   std::string gpu_model;
   std::optional<std::string> mig_profile;
-  // It is a part of a GPU instance, and shares the instance's memory with the other parts.
+  // Other MIG devices of its GPU instance share its memory.
   bool shares_memory = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// tranche.policies: which devices are offered how, under which names and ids.
+// tranche.policies: how devices are offered, under which names and ids.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -219,7 +219,7 @@ TEST(MemoryUnit, ThatIsTooSmallIsRefusedWithTheSmallestThatFits) {
   node.gpus[0].memory_bytes = 143771ULL << 20;  // an H200
   const Catalog all = offer(node, {.policies = {in_units("aliyun.com/gpu-mem", kMebibyte)}});
   EXPECT_THAT(oversized(all), AllOf(HasSubstr("units of 1MiB"), HasSubstr("143771 shares"),
-                                    HasSubstr("smallest unit that fits here is 64MiB")));
+                                    HasSubstr("smallest unit that fits: 64MiB")));
   const Catalog fitting = offer(node, {.policies = {in_units("aliyun.com/gpu-mem", 64ULL << 20)}});
   EXPECT_EQ(oversized(fitting), "");
 }

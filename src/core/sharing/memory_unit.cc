@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sharing/memory_unit.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -54,7 +56,7 @@ KeptUnits units_to_keep(const SharingPolicy& policy, const Catalog& catalog,
 
 std::string unit_text(std::uint64_t bytes) {
   const std::uint64_t mib = bytes / kMebibyte;
-  return mib % 1024 == 0 ? std::to_string(mib / 1024) + "GiB" : std::to_string(mib) + "MiB";
+  return mib % 1024 == 0 ? fmt::format("{}GiB", mib / 1024) : fmt::format("{}MiB", mib);
 }
 
 }  // namespace tranche::core

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How small a unit of memory may be. Each unit is a device for the kubelet. All units of a
-// resource must fit one message, and all units of one container are repeated in its pod's
-// status, which must fit into etcd.
+// The smallest possible unit of memory. Each unit is a device for the kubelet. All units of a
+// resource must fit one message, and all units of a container are repeated in its pod's status,
+// which must fit into etcd.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kMostUnitsOfADevice = 4096;
 // Divides the offer's devices into units of this size.
 void cut_into_units(Offer& offer, std::uint64_t unit_bytes);
 
-// Whether kubelet and etcd can take the offer with these units.
+// Whether the kubelet and etcd accept the offer with these units.
 bool fits_in_units(const Offer& offer);
 
 // The smallest unit, a power of two in MiB, that works for these devices.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sharing/mig_layout.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -34,8 +36,9 @@ std::string misfit(const Gpu& gpu, const std::string& served) {
   if (layout.empty()) return "it has MIG devices of several profiles; strategy single needs one";
   if (layout == served) return {};
   const std::string most = served == kNotCut ? "not cut with MIG" : "cut into " + served;
-  return (layout == kNotCut ? "it is not cut with MIG" : "it is cut into " + layout) +
-         " while most GPUs of the node are " + most + "; strategy single needs all alike";
+  return fmt::format("{} while most GPUs of the node are {}; strategy single needs all alike",
+                     layout == kNotCut ? "it is not cut with MIG" : "it is cut into " + layout,
+                     most);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sharing/offer.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -49,11 +51,13 @@ std::string unmatched(const Exclusion& exclusion, const Inventory& inventory) {
              (is_known ? "; one that is put there is excluded" : "; the entry excludes nothing");
     }
     std::string operator()(const AnyUuid& wanted) const {
-      return "no GPU has uuid " + wanted.text +
-             "; the entry excludes nothing, and a card that replaced it is offered";
+      return fmt::format(
+          "no GPU has uuid {}; the entry excludes nothing, and a card that replaced it is offered",
+          wanted.text);
     }
     std::string operator()(const PciAddress& wanted) const {
-      return "no GPU has PCI address " + to_string(wanted) + "; the entry excludes nothing now";
+      return fmt::format("no GPU has PCI address {}; the entry excludes nothing now",
+                         to_string(wanted));
     }
     std::string operator()(const ModelPattern&) const { return {}; }
   };
@@ -102,7 +106,7 @@ OfferedDevice slice(const Gpu& gpu, const MigDevice& mig) {
   OfferedDevice device = whole(gpu);
   device.uuid = mig.uuid.text;
   device.mig_index = mig.index;
-  device.model = gpu.model + " MIG " + to_string(mig.profile);
+  device.model = fmt::format("{} MIG {}", gpu.model, to_string(mig.profile));
   device.memory_bytes = mig.memory_bytes;
   device.partial = mig.partial;
   if (mig.gpu_instance_cap) device.caps.push_back(*mig.gpu_instance_cap);
@@ -201,8 +205,9 @@ class Offering {
         offer.devices.push_back(std::move(device));
       } else {
         catalog_.withheld.push_back({device.uuid, device.index(),
-                                     "fits no row of tranche.policies, and a row offers " +
-                                         name.text + ", its usual name, on other terms"});
+                                     fmt::format("fits no row of tranche.policies, and a row "
+                                                 "offers {}, its usual name, on other terms",
+                                                 name.text)});
       }
     }
     std::ranges::sort(offer.devices, {},
@@ -218,9 +223,8 @@ class Offering {
   }
 
   void withhold(const Gpu& gpu, const MigDevice& mig, std::string reason) {
-    catalog_.withheld.push_back({mig.uuid.text,
-                                 std::to_string(gpu.index) + ":" + std::to_string(mig.index),
-                                 std::move(reason)});
+    catalog_.withheld.push_back(
+        {mig.uuid.text, fmt::format("{}:{}", gpu.index, mig.index), std::move(reason)});
   }
 
   void add_slices(const Gpu& gpu) {
@@ -231,8 +235,9 @@ class Offering {
         offers_[*name].push_back(slice(gpu, mig));
       } else {
         withhold(gpu, mig,
-                 "MIG profile " + to_string(mig.profile) +
-                     " is a part of its GPU instance and matches no pattern in resources.mig");
+                 fmt::format("MIG profile {} is a part of its GPU instance and matches no pattern "
+                             "in resources.mig",
+                             to_string(mig.profile)));
       }
     }
   }
@@ -294,7 +299,7 @@ Catalog offer(const Inventory& inventory, const SharingPolicy& policy) {
   catalog.slices_are_unknown = inventory.driver == DriverKind::kDeviceNodes;
   for (const Gpu& gpu : inventory.gpus) {
     if (gpu.minor && !gpu.lost) {
-      catalog.gpu_of_node.emplace("nvidia" + std::to_string(*gpu.minor), gpu.uuid.text);
+      catalog.gpu_of_node.emplace(fmt::format("nvidia{}", *gpu.minor), gpu.uuid.text);
     }
     for (const MigDevice& mig : gpu.mig) {
       catalog.gpu_of_slice.emplace(mig.uuid.text, gpu.uuid.text);
@@ -340,18 +345,22 @@ std::vector<std::string> unmatched_patterns(const Inventory& inventory,
   for (const Exclusion& exclusion : policy.excluded) {
     const auto* model = std::get_if<ModelPattern>(&exclusion);
     if (model == nullptr || some_model(model->pattern)) continue;
-    notes.push_back("tranche.excludeDevices: no GPU of this node has a model like '" +
-                    model->pattern + "'; the entry excludes nothing");
+    notes.push_back(
+        fmt::format("tranche.excludeDevices: no GPU of this node has a model like '{}'; the entry "
+                    "excludes nothing",
+                    model->pattern));
   }
   for (const NameRule& rule : policy.gpu_names) {
     if (some_model(rule.pattern)) continue;
-    notes.push_back("resources.gpus: no GPU of this node has a model like '" + rule.pattern +
-                    "', so none is named " + rule.name.text);
+    notes.push_back(fmt::format(
+        "resources.gpus: no GPU of this node has a model like '{}', so none is named {}",
+        rule.pattern, rule.name.text));
   }
   for (const NameRule& rule : policy.mig_names) {
     if (some_profile(rule.pattern)) continue;
-    notes.push_back("resources.mig: no MIG device of this node has a profile like '" +
-                    rule.pattern + "', so none is named " + rule.name.text);
+    notes.push_back(fmt::format(
+        "resources.mig: no MIG device of this node has a profile like '{}', so none is named {}",
+        rule.pattern, rule.name.text));
   }
   return notes;
 }

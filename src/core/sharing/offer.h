@@ -16,9 +16,9 @@ namespace tranche::core {
 
 Catalog offer(const Inventory& inventory, const SharingPolicy& policy);
 
-// Patterns of models and MIG profiles that match nothing on this node: of
-// tranche.excludeDevices and of resources. A sentence each. Not among the catalog's
-// notes: a file for a whole cluster has patterns for GPUs that other nodes have.
+// A note for each pattern of tranche.excludeDevices and resources that matches no model or MIG
+// profile of this node. Not among the catalog's notes, because a file for a whole cluster has
+// patterns for GPUs of other nodes.
 std::vector<std::string> unmatched_patterns(const Inventory& inventory,
                                             const SharingPolicy& policy);
 

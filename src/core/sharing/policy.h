@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How GPUs are offered, and under which names: the part of the configuration that turns an
-// Inventory into a Catalog.
+// The part of the configuration that turns an Inventory into a Catalog: how GPUs are offered, and
+// under which names.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,8 @@ enum class MigStrategy {
   kMixed,   // MIG devices are offered as nvidia.com/mig-<profile>
 };
 
-// One row of the `resources` section: what matches `pattern` gets `name`.
-// `*` stands for any text; a GPU is matched by its model, a MIG device by its
-// profile. The first row that matches wins.
+// One row of the `resources` section: devices that match `pattern` get `name`. `*` matches any
+// text; a GPU is matched by its model, a MIG device by its profile. The first matching row wins.
 struct NameRule {
   std::string pattern;
   ResourceName name;
@@ -49,7 +48,7 @@ struct AnyUuid {  // of a GPU or of a MIG device
 };
 using DeviceRef = std::variant<GpuIndex, MigIndex, AnyUuid>;
 
-// Which devices of a resource are meant.
+// Selects devices of a resource.
 struct AllDevices {
   bool operator==(const AllDevices&) const = default;
 };
@@ -59,8 +58,8 @@ struct FirstDevices {
 };
 using DeviceSelection = std::variant<AllDevices, FirstDevices, std::vector<DeviceRef>>;
 
-// One row of sharing.timeSlicing.resources: the selected devices of `resource`
-// are offered `replicas` times each, as `rename` if that is given.
+// One row of sharing.timeSlicing.resources: the selected devices of `resource` are offered
+// `replicas` times each, as `rename` if given.
 struct Replication {
   ResourceName resource;
   std::optional<ResourceName> rename;
@@ -83,7 +82,7 @@ using Exclusion = std::variant<GpuIndex, AnyUuid, PciAddress, ModelPattern>;
 // offered as the rest of the policy says.
 struct ResourcePolicy {
   ResourceName resource;
-  // Which devices. An entry with a MIG profile selects MIG devices only, one without
+  // An entry with a MIG profile selects MIG devices only, one without
   // selects GPUs that are not partitioned.
   DeviceSelection devices = AllDevices{};
   std::optional<std::string> model;        // of the GPU, with * for any text
@@ -93,7 +92,7 @@ struct ResourcePolicy {
   std::optional<std::uint64_t> replica_memory;  // that one covers; else its part of the total
   // Of the form kMemory; in bytes. Empty: the smallest that the kubelet can take.
   std::optional<std::uint64_t> unit;
-  std::uint64_t kept_unit = 0;  // where it is empty: the unit chosen before, which is the minimum
+  std::uint64_t kept_unit = 0;  // minimum if `unit` is empty: the unit chosen before
 
   bool operator==(const ResourcePolicy&) const = default;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sharing/replicate.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -15,7 +17,7 @@ void note_missing(const Replication& row, const std::vector<OfferedDevice>& devi
   std::vector<const OfferedDevice*> there;
   for (const OfferedDevice& device : devices) there.push_back(&device);
   for (const std::string& sentence : missing(row.devices, there, inventory)) {
-    notes.push_back(section + " of " + row.resource.text + ": " + sentence);
+    notes.push_back(fmt::format("{} of {}: {}", section, row.resource.text, sentence));
   }
 }
 
@@ -30,7 +32,8 @@ void replicate(DevicesByName& offers, const SharingPolicy& policy, const Invento
   for (const Replication& row : policy.replications) {
     const auto found = offers.find(row.resource);
     if (found == offers.end()) {
-      notes.push_back(section + " names " + row.resource.text + ", which this node does not have");
+      notes.push_back(
+          fmt::format("{} names {}, which this node does not have", section, row.resource.text));
       continue;
     }
     note_missing(row, found->second, inventory, section, notes);

@@ -13,9 +13,9 @@ namespace tranche::core {
 
 using DevicesByName = std::map<ResourceName, std::vector<OfferedDevice>>;
 
-// Applies sharing.timeSlicing or sharing.mps: each row takes its devices out of the
-// resource it names and puts them back with replicas, under the new name if there is one. A
-// note is made for what a row names and does not exist.
+// Applies sharing.timeSlicing or sharing.mps: each row takes its devices out of the resource it
+// names and returns them with replicas, under the new name if there is one. Adds a note for
+// everything a row names that does not exist.
 void replicate(DevicesByName& offers, const SharingPolicy& policy, const Inventory& inventory,
                std::vector<std::string>& notes);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sharing/resource_name.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 
@@ -30,22 +32,24 @@ Error refused(const std::string& why) { return {ErrorCode::kInvalidArgument, why
 Result<ResourceName> parse_resource_name(std::string_view text) {
   const bool has_domain = text.find('/') != std::string_view::npos;
   const std::string name =
-      has_domain ? std::string(text) : std::string(kDefaultDomain) + "/" + std::string(text);
+      has_domain ? std::string(text) : fmt::format("{}/{}", kDefaultDomain, text);
   if (name.size() > kMostCharacters) {
     return refused("fully-qualified resource name must be 63 characters or less: " + name);
   }
   const std::size_t slash = name.find('/');
   const std::string domain = name.substr(0, slash);
   if (!is_dns_subdomain(domain) || !is_dns_subdomain(name.substr(slash + 1))) {
-    return refused("incorrect format for resource name '" + name +
-                   "': before and behind the one slash are lower case letters, digits, '-' and "
-                   "'.', beginning and ending with a letter or digit");
+    return refused(fmt::format(
+        "incorrect format for resource name '{}': before and behind the one slash are lower case "
+        "letters, digits, '-' and '.', beginning and ending with a letter or digit",
+        name));
   }
-  // The kubelet takes only what Kubernetes calls extended resources.
+  // The kubelet accepts only extended resources.
   if (name.find("kubernetes.io/") != std::string::npos || name.starts_with("requests.")) {
-    return refused("resource name '" + name +
-                   "' is reserved: kubernetes.io domains and a leading 'requests.' belong to "
-                   "Kubernetes itself");
+    return refused(
+        fmt::format("resource name '{}' is reserved: kubernetes.io domains and a leading "
+                    "'requests.' belong to Kubernetes itself",
+                    name));
   }
   return ResourceName(name);
 }

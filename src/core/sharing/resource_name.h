@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The name under which the kubelet knows a resource: "nvidia.com/gpu".
+// A resource name: "nvidia.com/gpu".
 #pragma once
 
 #include <string_view>
@@ -12,9 +12,8 @@ namespace tranche::core {
 
 using ResourceName = Named<struct ResourceNameTag>;
 
-// Reads a name as NVIDIA's configuration does: without a domain it gets
-// "nvidia.com/". A name with another domain is taken as it is. At most 63
-// characters, the part behind the slash a DNS-1123 subdomain.
+// Parses a name as NVIDIA's configuration does: without a domain it gets "nvidia.com/". At most
+// 63 characters, the part behind the slash a DNS-1123 subdomain.
 Result<ResourceName> parse_resource_name(std::string_view text);
 
 }  // namespace tranche::core

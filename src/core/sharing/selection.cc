@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/sharing/selection.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace tranche::core {
@@ -26,9 +28,10 @@ bool refers_to(const DeviceRef& ref, const OfferedDevice& device, SlicesByGpu sl
 // Why a device that an entry lists is not among the devices of the entry's resource.
 std::string why_missing(const DeviceRef& ref, const Inventory& inventory) {
   const auto does_not_fit = [](const std::string& what, const Gpu& gpu) {
-    return what + " is a " + gpu.model +
-           ", which the row does not fit: it is excluded, cut with MIG, or of another model or "
-           "name";
+    return fmt::format(
+        "{} is a {}, which the row does not fit: it is excluded, cut with MIG, or of another model "
+        "or name",
+        what, gpu.model);
   };
   struct Why {
     const Inventory& inventory;
@@ -36,17 +39,17 @@ std::string why_missing(const DeviceRef& ref, const Inventory& inventory) {
     std::string operator()(const GpuIndex& wanted) const {
       const auto gpu = std::ranges::find(inventory.gpus, wanted.index, &Gpu::index);
       if (gpu == inventory.gpus.end()) return no_such_index(wanted.index, inventory);
-      return misfit("index " + std::to_string(wanted.index), *gpu);
+      return misfit(fmt::format("index {}", wanted.index), *gpu);
     }
     std::string operator()(const MigIndex& wanted) const {
-      const std::string index = std::to_string(wanted.gpu) + ":" + std::to_string(wanted.mig);
+      const std::string index = fmt::format("{}:{}", wanted.gpu, wanted.mig);
       const auto gpu = std::ranges::find(inventory.gpus, wanted.gpu, &Gpu::index);
       if (gpu == inventory.gpus.end()) {
-        return "no MIG device has index " + index + ": " + no_such_index(wanted.gpu, inventory);
+        return fmt::format("no MIG device has index {}: {}", index,
+                           no_such_index(wanted.gpu, inventory));
       }
-      return "no MIG device that the row fits has index " + index + "; GPU " +
-             std::to_string(wanted.gpu) + " has " + std::to_string(gpu->mig.size()) +
-             " MIG devices";
+      return fmt::format("no MIG device that the row fits has index {}; GPU {} has {} MIG devices",
+                         index, wanted.gpu, gpu->mig.size());
     }
     std::string operator()(const AnyUuid& wanted) const {
       const Gpu* gpu = find_gpu(inventory, GpuUuid{wanted.text});
@@ -73,9 +76,10 @@ std::vector<std::string> missing(const DeviceSelection& selection,
   std::vector<std::string> sentences;
   if (const auto* first = std::get_if<FirstDevices>(&selection);
       first != nullptr && first->count > devices.size()) {
-    sentences.push_back("devices: " + std::to_string(first->count) +
-                        " is the first so many, and the row fits only " +
-                        std::to_string(devices.size()) + " (for one by its index, write a list)");
+    sentences.push_back(
+        fmt::format("devices: {0} selects the first {0} devices, and the row fits only {1} (to "
+                    "select one by its index, write a list)",
+                    first->count, devices.size()));
   }
   const auto* refs = std::get_if<std::vector<DeviceRef>>(&selection);
   if (refs == nullptr) return sentences;
@@ -89,9 +93,9 @@ std::vector<std::string> missing(const DeviceSelection& selection,
 
 std::string no_such_index(unsigned index, const Inventory& inventory) {
   const auto slot = inventory.numbers.find(index);
-  if (slot == inventory.numbers.end()) return "no GPU has index " + std::to_string(index);
-  return "index " + std::to_string(index) + " is PCI address " + to_string(slot->second.pci) +
-         ", where no GPU is now";
+  if (slot == inventory.numbers.end()) return fmt::format("no GPU has index {}", index);
+  return fmt::format("index {} is PCI address {}, where no GPU is now", index,
+                     to_string(slot->second.pci));
 }
 
 }  // namespace tranche::core

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which devices an entry of the configuration selects.
+// Device selection of a configuration entry.
 #pragma once
 
 #include <string>
@@ -15,8 +15,7 @@ namespace tranche::core {
 // Whether a GPU's index or uuid also stands for its slices.
 enum class SlicesByGpu { kNo, kYes };
 
-// Asked about devices in their order, because a selection may be "the first
-// two".
+// Takes devices in their order, because a selection may be "the first two".
 class Selector {
  public:
   explicit Selector(const DeviceSelection& selection, SlicesByGpu slices = SlicesByGpu::kNo)
@@ -30,7 +29,7 @@ class Selector {
   unsigned taken_ = 0;
 };
 
-// What is selected but not among the devices, a sentence each. `inventory` says why.
+// A note for each selected device that is missing. `inventory` gives the reason.
 std::vector<std::string> missing(const DeviceSelection& selection,
                                  const std::vector<const OfferedDevice*>& devices,
                                  const Inventory& inventory, SlicesByGpu slices = SlicesByGpu::kNo);

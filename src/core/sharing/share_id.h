@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the kubelet names a share:
+// Device ids of shares, as the kubelet knows them:
 //   "GPU-8f1c…"            a whole device
 //   "GPU-8f1c…::3"         its replica 3
 //   "GPU-8f1c…::kq3x"      a whole device under a second name
-//   "GPU-8f1c…::kq3x-3"    share 3 of a resource of our own
-// The first two are NVIDIA's. The tag is the resource's: kubelets up to 1.36
-// look a device's health up by its id alone, so that no two resources may have
-// one in common. What comes before the "::" is always the device: monitoring
-// joins on it. These ids outlive us in the kubelet's checkpoint: their format
-// never changes.
+//   "GPU-8f1c…::kq3x-3"    share 3 of one of our own resources
+// The first two are NVIDIA's. The tag belongs to the resource: kubelets up to 1.36 look up a
+// device's health by its id alone, so no two resources may share an id. The part before the "::"
+// is always the device: monitoring joins on it. These ids outlive the agent in the kubelet's
+// checkpoint: their format never changes.
 #pragma once
 
 #include <optional>
@@ -31,7 +30,7 @@ struct ParsedShareId {
 std::string share_id(std::string_view device, std::string_view tag,
                      std::optional<unsigned> replica);
 
-// Reads what share_id() writes and nothing else: "X::03" is no id of ours.
+// Parses only what share_id() writes: "X::03" is not our id.
 std::optional<ParsedShareId> parse_share_id(std::string_view text);
 
 // The same, and the ids of other sharing plugins too: "GPU-8f1c…-_-3" (GPUShare's and

@@ -5,7 +5,7 @@
 
 #include "core/sharing/share_id.h"
 
-// What is understood is what would have been written.
+// An id that is parsed is written the same way.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto parsed = tranche::core::parse_share_id(text);

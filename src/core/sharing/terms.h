@@ -101,14 +101,14 @@ inline constexpr Word<std::optional<Enforcement>> kDemands[] = {
     {"mps-exclusive", Enforcement::kMpsExclusive},
     {"driver", Enforcement::kDriver}};
 
-constexpr std::string_view word(ShareForm form) { return text_of(kShareForms, form); }
-constexpr std::string_view word(SharePlacement placement) {
+constexpr std::string_view to_string(ShareForm form) { return text_of(kShareForms, form); }
+constexpr std::string_view to_string(SharePlacement placement) {
   return text_of(kPlacements, placement);
 }
-constexpr std::string_view word(ShownSize shown) { return text_of(kShownSizes, shown); }
-constexpr std::string_view word(Dialect dialect) { return text_of(kDialects, dialect); }
-constexpr std::string_view word(Exposure exposure) { return text_of(kExposures, exposure); }
-constexpr std::string_view word(Enforcement enforcement) {
+constexpr std::string_view to_string(ShownSize shown) { return text_of(kShownSizes, shown); }
+constexpr std::string_view to_string(Dialect dialect) { return text_of(kDialects, dialect); }
+constexpr std::string_view to_string(Exposure exposure) { return text_of(kExposures, exposure); }
+constexpr std::string_view to_string(Enforcement enforcement) {
   return text_of(kDemands, std::optional(enforcement));
 }
 

@@ -87,7 +87,7 @@ Status Scanner::scan_once() {
     drop_driver(opened.error());
     return opened;
   }
-  ReadRequest request = wish_for(state_);
+  ReadRequest request = next_read_request(state_);
   // The baseline to detect a reset by a falling counter after any fault, even one that takes the
   // card off the bus. A reset may happen between two sessions.
   request.energy = request.energy || !has_read_ || scans_++ % kScansBetweenEnergy == 0;

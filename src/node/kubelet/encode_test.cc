@@ -86,16 +86,17 @@ TEST(Towards, IsTheWantedListWhereNothingIsDropped) {
   const DeviceList shown{{.uuid = "a"}, {.uuid = "b", .replicas = 2}};
   const DeviceList wanted{
       {.uuid = "a", .healthy = false}, {.uuid = "b", .replicas = 3}, {.uuid = "c"}};
-  EXPECT_EQ(towards(shown, wanted), wanted);
+  EXPECT_EQ(transition_list(shown, wanted), wanted);
 }
 
 TEST(Towards, KeepsWhatIsDroppedAsUnhealthy) {
-  EXPECT_THAT(towards({{.uuid = "a"}, {.uuid = "b"}}, {{.uuid = "b"}}),
+  EXPECT_THAT(transition_list({{.uuid = "a"}, {.uuid = "b"}}, {{.uuid = "b"}}),
               ElementsAre(ListedDevice{.uuid = "a", .healthy = false}, ListedDevice{.uuid = "b"}));
 }
 
 TEST(Towards, KeepsReplicasThatAreDroppedAsUnhealthy) {
-  const DeviceList list = towards({{.uuid = "a", .replicas = 4}}, {{.uuid = "a", .replicas = 2}});
+  const DeviceList list =
+      transition_list({{.uuid = "a", .replicas = 4}}, {{.uuid = "a", .replicas = 2}});
   const auto message = message_of(list);
   ASSERT_THAT(ids(message), ElementsAre("a::0", "a::1", "a::2", "a::3"));
   EXPECT_EQ(message.devices(1).health(), "Healthy");
@@ -103,14 +104,15 @@ TEST(Towards, KeepsReplicasThatAreDroppedAsUnhealthy) {
 }
 
 TEST(Towards, TakesADeviceAndItsReplicasForDifferentThings) {
-  EXPECT_THAT(towards({{.uuid = "a"}}, {{.uuid = "a", .replicas = 2}}),
+  EXPECT_THAT(transition_list({{.uuid = "a"}}, {{.uuid = "a", .replicas = 2}}),
               ElementsAre(ListedDevice{.uuid = "a", .healthy = false},
                           ListedDevice{.uuid = "a", .replicas = 2}));
 }
 
 TEST(Towards, GoesOnFromAListThatIsOnTheWayItself) {
-  const DeviceList first = towards({{.uuid = "a", .replicas = 9}}, {{.uuid = "a", .replicas = 5}});
-  const DeviceList second = towards(first, {{.uuid = "a", .replicas = 2}});
+  const DeviceList first =
+      transition_list({{.uuid = "a", .replicas = 9}}, {{.uuid = "a", .replicas = 5}});
+  const DeviceList second = transition_list(first, {{.uuid = "a", .replicas = 2}});
   const auto message = message_of(second);
   EXPECT_EQ(message.devices_size(), 9);
 }
@@ -158,8 +160,8 @@ TEST(Towards, KeepsRunsOfNumbersApart) {
                          {.uuid = "a", .first = 3, .replicas = 9, .healthy = false}};
   const DeviceList wanted{{.uuid = "a", .replicas = 5},
                           {.uuid = "a", .first = 5, .replicas = 9, .healthy = false}};
-  EXPECT_EQ(towards(shown, wanted), wanted);
-  EXPECT_THAT(towards(shown, {{.uuid = "a", .replicas = 4}}),
+  EXPECT_EQ(transition_list(shown, wanted), wanted);
+  EXPECT_THAT(transition_list(shown, {{.uuid = "a", .replicas = 4}}),
               ElementsAre(ListedDevice{.uuid = "a", .replicas = 4},
                           ListedDevice{.uuid = "a", .first = 4, .replicas = 9, .healthy = false}));
 }

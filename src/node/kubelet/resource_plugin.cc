@@ -115,7 +115,7 @@ void ResourcePlugin::show(DeviceList devices) {
   ++shows_;
   const DeviceList shown = listing_.get().value->devices;
   const bool is_listened_to = registration_.phase == RegistrationPhase::kUp;
-  DeviceList next = is_listened_to ? towards(shown, wanted_) : wanted_;
+  DeviceList next = is_listened_to ? transition_list(shown, wanted_) : wanted_;
   if (next != shown) shown_at_ = steady_clock::now();
   listing_.publish({epoch_, std::move(next), repeats_});
   changed_.notify_all();

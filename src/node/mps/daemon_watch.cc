@@ -146,7 +146,7 @@ void MpsDaemon::look_at_clients(const std::vector<int>& pids) {
 }
 
 Status MpsDaemon::look() {
-  const auto seen = look_at_servers([this](const std::string& it) { return ask(it); });
+  const auto seen = query_servers([this](const std::string& it) { return ask(it); });
   if (!seen) return seen.error();
   change_status([&](MpsDaemonStatus& status) {
     status.server_pid = seen->servers.empty() ? std::nullopt : std::optional(seen->servers.front());
@@ -202,7 +202,7 @@ CanaryVerdict MpsDaemon::run_canary(HeldThroughout& looks) {
 bool MpsDaemon::is_spared(const Error& trouble) {
   if (!is_hanging_) return false;
   const Silence silence = look_at_silent_daemon(process_);
-  if (is_to_be_restarted(silence)) return false;
+  if (should_restart(silence)) return false;
   return pause_and_retry({trouble.code, describe(silence, trouble.message)});
 }
 
@@ -212,7 +212,7 @@ Status MpsDaemon::handle_no_answer(const Error& first) {
     if (process_.has_ended()) return ended_error();
     report_trouble(describe(silence, first.message));
     // Without the driver's programs a query fails, which is no fault of the daemon.
-    if (retried && is_to_be_restarted(silence) && find_programs(surroundings_.places)) {
+    if (retried && should_restart(silence) && find_programs(surroundings_.places)) {
       return mps_trouble(describe(silence, first.message));
     }
     if (!end_holders(silence)) pause();

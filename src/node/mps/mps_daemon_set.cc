@@ -21,7 +21,7 @@ std::string MpsDaemonSet::no_programs() const {
 void MpsDaemonSet::apply(MpsPlan plan) {
   if (!supervisor_) {
     // Daemons of an earlier agent may still run there and have to be ended.
-    const bool is_empty = plan.daemons.empty() && plan.elsewhere.empty() && plan.refused.empty();
+    const bool is_empty = plan.daemons.empty() && plan.external.empty() && plan.refused.empty();
     if (is_empty && !path_exists(plan.directory)) return;
     supervisor_ = std::make_unique<MpsSupervisor>(places_, MpsTimings{}, modes_, log_);
     supervisor_->on_report(changed_);

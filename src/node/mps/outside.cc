@@ -89,7 +89,7 @@ MpsWiring wiring_with(MpsWiring wiring, const PipeFound& found) {
   return wiring;
 }
 
-MpsWiring OutsideWatch::look(const MpsElsewhere& elsewhere, Clock::time_point now) {
+MpsWiring OutsideWatch::look(const ExternalMps& elsewhere, Clock::time_point now) {
   MpsWiring wiring = elsewhere.wiring;
   if (!wiring.problem.empty()) return wiring;
   const bool ready =
@@ -102,7 +102,7 @@ MpsWiring OutsideWatch::look(const MpsElsewhere& elsewhere, Clock::time_point no
     return wiring;
   }
   // The first mounted view, else the path itself.
-  for (const MpsElsewhere::View& view : elsewhere.views) {
+  for (const ExternalMps::View& view : elsewhere.views) {
     const bool is_given =
         path_exists(view.given_by) && (path_exists(view.pipe) || !path_exists(elsewhere.pipe));
     if (is_given) {

@@ -43,7 +43,7 @@ class OutsideWatch {
   explicit OutsideWatch(bool is_host, std::string host_root = "/proc/1/root")
       : is_host_(is_host), host_root_(std::move(host_root)) {}
 
-  MpsWiring look(const MpsElsewhere& elsewhere, Clock::time_point now);
+  MpsWiring look(const ExternalMps& elsewhere, Clock::time_point now);
 
  private:
   // The socket that was connected to last, and what came of it.

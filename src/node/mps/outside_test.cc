@@ -64,7 +64,7 @@ class DaemonOfOthers : public testing::Test {
 
   TempDir dir_;
   const std::string pipe_ = dir_.path("pipe");
-  MpsElsewhere elsewhere_;
+  ExternalMps elsewhere_;
   OutsideWatch watch_{true};
   OutsideWatch::Clock::time_point now_{};
 };

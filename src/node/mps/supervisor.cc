@@ -205,7 +205,7 @@ void MpsSupervisor::publish(const MpsPlan& plan) {
   MpsReport report;
   for (const auto& [name, daemon] : daemons_) report.daemons.push_back(daemon->status());
   for (const auto& [uuid, why] : plan.refused) report.wirings[uuid].problem = why;
-  for (const auto& [uuid, elsewhere] : plan.elsewhere) {
+  for (const auto& [uuid, elsewhere] : plan.external) {
     report.wirings[uuid] = outside_.look(elsewhere, OutsideWatch::Clock::now());
   }
   for (const MpsDaemonStatus& status : report.daemons) {

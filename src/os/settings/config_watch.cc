@@ -21,11 +21,11 @@
 namespace tranche::os {
 namespace {
 
-// Of the folder: what happens to names in it, and to the files behind them.
+// Names in the folder, and the files behind them.
 constexpr std::uint32_t kFolderMask = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM |
                                       IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF |
                                       IN_ONLYDIR;
-// Of the file, which may lie in another folder behind links.
+// The file, which may be in another folder behind links.
 constexpr std::uint32_t kFileMask =
     IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
 
@@ -40,7 +40,7 @@ void describe(const struct stat& status, FileLook& look) {
   look.identity = file_identity(status);
 }
 
-// A file of this content, and otherwise like none.
+// Differs from every look at a real file.
 FileLook file_with(const std::string& content) {
   FileLook look;
   look.is_there = true;
@@ -70,8 +70,8 @@ ConfigWatch::ConfigWatch(std::string path, const std::string& in_force)
   }
 }
 
-// Each time: a path may lead to another file than before, and a watch of what is
-// gone is gone with it. For the same file the kernel answers with the same number.
+// Repeated at each look: a path may lead to another file than before, and a watch dies with its
+// file. For the same file the kernel returns the same number.
 void ConfigWatch::watch_again() {
   if (!inotify_) return;
   folder_watch_ = ::inotify_add_watch(inotify_.get(), folder_.c_str(), kFolderMask);
@@ -80,8 +80,8 @@ void ConfigWatch::watch_again() {
   if (before >= 0 && before != file_watch_) ::inotify_rm_watch(inotify_.get(), before);
 }
 
-// Whether the path leads through this name of its folder: its own, or the first
-// that it is a link to, as "..data" is for a ConfigMap.
+// Whether the path leads through this name in its folder: its own, or the first that it links to,
+// such as "..data" of a ConfigMap.
 bool ConfigWatch::is_on_the_way(const std::string& name) const {
   if (name == name_) return true;
   std::error_code none;
@@ -89,7 +89,7 @@ bool ConfigWatch::is_on_the_way(const std::string& name) const {
   return !none && !target.empty() && target.is_relative() && target.begin()->string() == name;
 }
 
-bool ConfigWatch::hear() {
+bool ConfigWatch::take_events() {
   alignas(inotify_event) std::array<char, 16384> buffer{};
   bool is_news = false;
   while (inotify_) {
@@ -102,26 +102,25 @@ bool ConfigWatch::hear() {
       std::memcpy(&event, buffer.data() + at, sizeof(event));
       const std::string name = event.len > 0 ? buffer.data() + at + sizeof(event) : "";
       at += sizeof(event) + event.len;
-      hear(event.wd, event.mask, name);
+      take_event(event.wd, event.mask, name);
     }
   }
   return is_news;
 }
 
-void ConfigWatch::hear(int watch, std::uint32_t mask, const std::string& name) {
-  // What was lost may have been the end of a write.
-  if ((mask & IN_Q_OVERFLOW) != 0) file_.take_sign(FileSign::kClosed);
+void ConfigWatch::take_event(int watch, std::uint32_t mask, const std::string& name) {
+  // The lost event may have been the end of a write.
+  if ((mask & IN_Q_OVERFLOW) != 0) file_.take_event(FileEvent::kClosed);
   const bool is_of_file = watch == file_watch_ || name == name_;
-  if (is_of_file && (mask & IN_MODIFY) != 0) file_.take_sign(FileSign::kModified);
-  if (is_of_file && (mask & IN_CLOSE_WRITE) != 0) file_.take_sign(FileSign::kClosed);
+  if (is_of_file && (mask & IN_MODIFY) != 0) file_.take_event(FileEvent::kModified);
+  if (is_of_file && (mask & IN_CLOSE_WRITE) != 0) file_.take_event(FileEvent::kClosed);
   const bool is_moved = (mask & IN_MOVED_TO) != 0;
   const bool is_made = (mask & IN_CREATE) != 0;
   if (!(is_moved || is_made) || !is_on_the_way(name)) return;
-  if (is_moved || is_link(below(folder_, name))) file_.take_sign(FileSign::kReplaced);
+  if (is_moved || is_link(below(folder_, name))) file_.take_event(FileEvent::kReplaced);
 }
 
-// Whether the file has not changed since the last look, as far as can be known
-// without reading it.
+// Whether the file is unchanged since the last look, as far as stat shows.
 bool ConfigWatch::is_as_before() const {
   struct stat status{};
   FileLook now;
@@ -132,7 +131,7 @@ bool ConfigWatch::is_as_before() const {
 FileLook ConfigWatch::look() const {
   FileLook look;
   if (path_.empty()) return look;
-  // O_NONBLOCK: a pipe in its place has no writer perhaps.
+  // O_NONBLOCK: a pipe in its place may have no writer.
   const UniqueFd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) {
     look.problem = errno_error("opening " + path_).message;
@@ -158,7 +157,7 @@ std::optional<ConfigReading> ConfigWatch::take(Clock::time_point now) {
     if (!std::exchange(insists_, false)) return std::nullopt;
     return ConfigReading{std::string()};
   }
-  const bool is_news = hear();
+  const bool is_news = take_events();
   if (!is_news && !insists_ && !file_.next_look() && is_as_before()) return std::nullopt;
   watch_again();
   const FileLook seen = look();

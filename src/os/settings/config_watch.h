@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Follows a configuration file and gives its content when it has changed and the
-// change is complete, however it was made: written in place, replaced, deleted
-// and made again, or a link on the way to it swapped, as a ConfigMap does. When a
-// change is complete is settling_file.h's decision.
+// Watches a configuration file and returns its content when it has changed and the change is
+// complete, however it was made: written in place, replaced, deleted and created again, or
+// through a swapped link, as a ConfigMap does. settling_file.h decides when a change is complete.
 //
 // Not thread-safe: belongs to the thread that polls fd().
 #pragma once
@@ -27,31 +26,30 @@ class ConfigWatch {
  public:
   using Clock = SettlingFile::Clock;
 
-  // `in_force` is the content that was loaded. An empty path has no content, and
-  // changes only by insist().
+  // `in_force` is the loaded content. An empty path has no content, and changes only by insist().
   ConfigWatch(std::string path, const std::string& in_force);
 
   const std::string& path() const { return path_; }
 
-  // Readable when take() is worth it; -1 where nothing can be watched.
+  // Readable when take() may have news; -1 where nothing can be watched.
   int fd() const { return inotify_.get(); }
-  // When take() is worth it without news. It is also to be called now and then
-  // beside that: not everything that changes a file can be watched.
+  // Time of the next take() without news. Call it now and then besides that, because not every
+  // change can be watched.
   std::optional<Clock::time_point> due() const { return file_.next_look(); }
 
-  // The file, when it is another than the last that was given and complete.
+  // The file, if it is complete and differs from the last one returned.
   std::optional<ConfigReading> take(Clock::time_point now = Clock::now());
 
-  // The next take() gives the file as it is, changed and complete or not.
+  // The next take() returns the file as it is, changed and complete or not.
   void insist() { file_.insist(), insists_ = true; }
 
-  // True once for each change that has long been waiting for a writer.
+  // True once for each change that waits long for a writer.
   bool waits_long_for_writer(Clock::time_point now) { return file_.waits_long_for_writer(now); }
 
  private:
-  // Whether the kernel said anything since the last call.
-  bool hear();
-  void hear(int watch, std::uint32_t mask, const std::string& name);
+  // Whether the kernel reported anything since the last call.
+  bool take_events();
+  void take_event(int watch, std::uint32_t mask, const std::string& name);
   void watch_again();
   bool is_as_before() const;
   bool is_on_the_way(const std::string& name) const;

@@ -23,7 +23,7 @@ class ConfigWatchTest : public ::testing::Test {
     std::ofstream(dir_.path(name)) << content;
   }
 
-  // The content that the watch gives now; "-" for none.
+  // The content that the watch returns now; "-" for none.
   std::string taken(ConfigWatch& watch) {
     const auto reading = watch.take(now_);
     if (!reading) return "-";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place that knows yaml-cpp. Its event interface is used and not its
-// node tree, because the tree forgets repeated keys and lets aliases grow
-// without bound.
+// The only user of yaml-cpp. It uses the event interface and not the node tree, because the tree
+// drops repeated keys and lets aliases grow without bound.
 #include "os/settings/document.h"
 
+#include <fmt/core.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -23,10 +23,10 @@
 namespace tranche::os {
 namespace {
 
-// Far above what any configuration needs (its own depth is 5).
+// Far above the depth of any configuration (5).
 constexpr std::size_t kMostDepth = 32;
 constexpr const char* kTooDeep = "nested deeper than 32 levels";
-// Counts aliases as often as they are used, so that no small file grows large.
+// Counts an alias each time it is used, so that a small file cannot grow large.
 constexpr std::size_t kMostNodes = 1U << 16U;
 
 using Problem = DocumentProblem;
@@ -50,7 +50,7 @@ std::optional<Problem> check_characters(std::string_view text) {
   return std::nullopt;
 }
 
-// Where a scalar itself begins, behind its anchor and tag.
+// The start of the scalar itself, behind its anchor and tag.
 std::size_t skip_properties(std::string_view text, std::size_t position) {
   constexpr std::string_view kSpace = " \t\r\n";
   while (position < text.size() && std::string_view("&!#").find(text[position]) != text.npos) {
@@ -60,9 +60,8 @@ std::size_t skip_properties(std::string_view text, std::size_t position) {
   return position;
 }
 
-// Whether the scalar at `position` has its closing quote, or needs none.
-// yaml-cpp takes the end of the file for one, so that a file that was cut off
-// would pass.
+// Whether the scalar at `position` has its closing quote, or needs none. yaml-cpp accepts the end
+// of the file as one, so a truncated file would pass.
 bool has_its_quote(std::string_view text, std::size_t position) {
   position = skip_properties(text, position);
   if (position >= text.size() || (text[position] != '"' && text[position] != '\'')) return true;
@@ -96,17 +95,17 @@ Extent extent_of(const ConfigNode& node) {
   return extent;
 }
 
-// Builds the tree from yaml-cpp's events. After the first problem the events
-// that still come are ignored: the parser cannot be stopped but by throwing.
+// Builds the tree from yaml-cpp's events. Ignores events after the first problem, because only
+// throwing stops the parser.
 class TreeBuilder : public YAML::EventHandler {
  public:
   using Mark = YAML::Mark;
 
   const std::optional<Problem>& problem() const { return problem_; }
-  // The first text that no setting can have.
+  // The first text that no setting accepts.
   const std::optional<Problem>& odd_text() const { return odd_text_; }
   ConfigNode take_root() { return std::move(root_); }
-  // Where the last scalar began; only that one can lack its closing quote.
+  // Start of the last scalar; only that one can lack its closing quote.
   const Mark& last_scalar() const { return last_scalar_; }
 
   void OnDocumentStart(const Mark& mark) override {
@@ -122,7 +121,7 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     last_scalar_ = mark;
     if (!admit(mark, 1) || !admit_tag(mark, tag)) return;
-    // Reported when the whole is known: it may be the file in a ConfigMap.
+    // Reported when the whole file is read: it may be the file inside a ConfigMap.
     const bool is_plain = is_plain_text(value);
     if (!is_plain && !odd_text_) {
       odd_text_ = Problem{line_of(mark),
@@ -176,7 +175,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (!problem_) problem_ = Problem{line, what};
   }
 
-  // Whether so many nodes may be added; never after a problem.
+  // Whether `count` more nodes are allowed; never after a problem.
   bool admit(const Mark& mark, std::size_t count) {
     if (problem_) return false;
     nodes_ += count;
@@ -207,7 +206,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (!problem_) complete(std::move(done.node), done.anchor);
   }
 
-  // A finished node goes to what is open around it.
+  // Adds a finished node to the open one around it.
   void complete(ConfigNode node, YAML::anchor_t anchor) {
     if (anchor != 0) {
       nodes_ += extent_of(node).nodes;
@@ -225,14 +224,14 @@ class TreeBuilder : public YAML::EventHandler {
     } else if (node.kind != NodeKind::kScalar) {
       fail(node.line, "a key must be text, found " + describe(node));
     } else {
-      // "<<" in quotes is a key like any other, and one that nobody knows.
+      // A quoted "<<" is an ordinary, unknown key.
       parent.node.keys.push_back(
           {node.quoted && node.text == "<<" ? "\"<<\"" : node.text, node.line});
       parent.has_key = true;
     }
   }
 
-  // `<<: *other`: takes over the keys of another map that are not here.
+  // `<<: *other`: adds the keys of another map that are missing here.
   void merge(ConfigNode& map) {
     ConfigNode merged = {.kind = NodeKind::kMap, .line = map.line};
     std::set<std::string> own;
@@ -275,20 +274,20 @@ class TreeBuilder : public YAML::EventHandler {
   Mark last_scalar_;
 };
 
-// The tree, in `root`, or what is wrong with the text.
+// Returns the problem, or fills `root`.
 std::optional<Problem> build_tree(std::string_view text, ForeignCheck foreign, ConfigNode& root) {
   TreeBuilder builder;
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
-    // A second one is a problem; it is asked for once and no more, because
-    // yaml-cpp finds documents without end in some broken texts.
+    // A second document is a problem. Asks only once, because yaml-cpp finds documents without
+    // end in some broken texts.
     if (!builder.problem()) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& problem) {
     if (builder.problem()) return builder.problem();
     if (problem.mark.is_null()) return Problem{0, "not YAML: " + problem.msg};
-    // What is missing at the end is reported for the line behind the last.
+    // yaml-cpp reports what is missing at the end for the line behind the last.
     const unsigned last = line_at(text, text.size() - (text.ends_with('\n') ? 1 : 0));
     const auto line = static_cast<unsigned>(problem.mark.line) + 1;
     const YamlMistake mistake = explain_yaml(text, std::min(line, last), problem.msg);
@@ -321,8 +320,9 @@ Result<ConfigNode> parse_document(const ConfigText& file, ForeignCheck foreign) 
     problem = build_tree(text, foreign, root);
   }
   if (!problem) return root;
-  const std::string line = problem->line == 0 ? "" : ":" + std::to_string(problem->line);
-  return Error{ErrorCode::kInvalidArgument, file.path + line + ": " + problem->what};
+  const std::string line = problem->line == 0 ? "" : fmt::format(":{}", problem->line);
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("{}{}: {}", file.path, line, problem->what)};
 }
 
 }  // namespace tranche::os

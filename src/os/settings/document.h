@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A configuration file as a tree with line numbers, before anyone asks what
-// its keys mean. YAML, of which JSON is a part. Nothing that a file contains
-// can crash or hang this: size, depth and number of values are bounded, and
-// repeated keys are kept for the reader to complain about. Pure.
+// A configuration file as a tree with line numbers, before its keys are interpreted. YAML, of
+// which JSON is a part. No file content can crash or hang this: size, depth and number of values
+// are bounded. Repeated keys are kept for the reader to report. Pure.
 #pragma once
 
 #include <optional>
@@ -15,7 +14,7 @@
 
 namespace tranche::os {
 
-// A configuration file as it was read; the path serves for messages only.
+// A configuration file as read; the path is for messages only.
 struct ConfigText {
   std::string path;
   std::string content;
@@ -49,16 +48,14 @@ struct DocumentProblem {
   std::string what;
 };
 
-// Recognizes a file of another kind that was given by mistake.
+// Detects a file of another kind, given by mistake.
 using ForeignCheck = std::optional<DocumentProblem> (*)(const ConfigNode& root);
 
-// An empty file is a null node. Anchors, aliases and merge keys (`<<`) are
-// resolved. An error begins with the path, and the line where one is to blame:
-// "config.yaml:3: ".
+// An empty file is a null node. Resolves anchors, aliases and merge keys (`<<`). An error begins
+// with the path and, if known, the line: "config.yaml:3: ".
 Result<ConfigNode> parse_document(const ConfigText& file, ForeignCheck foreign = nullptr);
 
-// What a scalar without quotes is taken for, by the rules of YAML 1.1 that
-// NVIDIA's plugin follows.
+// The type of an unquoted scalar by the rules of YAML 1.1, which NVIDIA's plugin follows.
 enum class ScalarKind { kText, kBool, kInteger, kFloat };
 ScalarKind scalar_kind(const ConfigNode& scalar);
 
@@ -68,13 +65,13 @@ bool scalar_truth(const ConfigNode& scalar);
 // "a list", "the text \"5\"", "the number 5": for messages.
 std::string describe(const ConfigNode& node);
 
-// The item with this key; null when there is none. The first of repeated ones.
+// The first item with this key; null if there is none.
 const ConfigNode* find_item(const ConfigNode& map, std::string_view key);
 
-// The same, but null also for an item without a value.
+// The same; also null for an item without a value.
 const ConfigNode* given_item(const ConfigNode& map, std::string_view key);
 
-// What lies at "flags.plugin.passDeviceSpecs"; no value when it is not given.
+// The node at "flags.plugin.passDeviceSpecs"; no value if it is not given.
 struct FoundNode {
   const ConfigNode* value = nullptr;
   unsigned line = 0;  // of the key

@@ -16,7 +16,7 @@
 
 namespace tranche::os {
 
-// One setting: what it is now, and why.
+// One setting: its value and origin.
 struct Provenance {
   std::string setting;  // the flag's name, the variable's, or the section of the file
   std::string key;      // in the file; empty: it cannot be set there
@@ -25,18 +25,18 @@ struct Provenance {
 
   bool operator==(const Provenance&) const = default;
 };
-// Of every option, in the order of the table.
+// For every option, in the order of the table.
 std::vector<Provenance> provenance_of(const Resolved& resolved);
 
 struct Effective {
   OptionTable options;
-  ConfigNode tree;  // remarks say where values came from
+  ConfigNode tree;  // remarks are the origins of values
   std::vector<Provenance> provenance;
   std::vector<std::string> notices;
   std::vector<std::string> warnings;
 };
 
-// The tree, with what the file cannot have as comments behind it.
+// The tree, followed by comments for settings that the file cannot have.
 std::string effective_yaml(const Effective& effective);
 
 // For programs: "configuration" in the file's format, "notInFile", "origins" by setting,
@@ -56,17 +56,15 @@ EffectiveValues effective_values(const Effective& effective,
 std::vector<std::string> changes_between(const EffectiveValues& before,
                                          const EffectiveValues& after, std::size_t most = 40);
 
-// The settings that the file cannot have, without those that have no effect
-// and were not given.
+// The settings that the file cannot have, without those that are unset and have no effect.
 std::vector<Provenance> outside_the_file(const Effective& effective);
 
-// For building the tree.
 ConfigNode text_node(const std::string& text);
 ConfigNode bare_node(const std::string& text);  // a boolean or a number
 ConfigNode truth_node(bool truth);
 ConfigNode value_node(const Option& option, const Value& value);
 void put(ConfigNode& map, std::string_view key, ConfigNode value);
-// The section below `root` with this path, made where it is not there yet.
+// The section below `root` with this path; created if missing.
 ConfigNode& section_at(ConfigNode& root, std::string_view path);
 
 }  // namespace tranche::os

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
 #include "os/settings/effective.h"
 #include "os/settings/values.h"
 
@@ -21,7 +23,7 @@ bool has_rows(const ConfigNode& list) {
 std::string list_text(const ConfigNode& list) {
   std::string text;
   for (const ConfigNode& item : list.items) text += (text.empty() ? "" : ", ") + item.text;
-  return "[" + text + "]";
+  return fmt::format("[{}]", text);
 }
 
 std::string value_text(const ConfigNode& node) {
@@ -37,8 +39,8 @@ void add_rows(const std::string& path, const ConfigNode& list, Names names,
   std::map<std::string, unsigned> seen;
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     std::string name = name_of(list.items[i], i, names);
-    if (const unsigned count = ++seen[name]; count > 1) name += " #" + std::to_string(count);
-    add_values(path + "[" + brief(name) + "]", list.items[i], names, values);
+    if (const unsigned count = ++seen[name]; count > 1) name += fmt::format(" #{}", count);
+    add_values(fmt::format("{}[{}]", path, brief(name)), list.items[i], names, values);
   }
 }
 
@@ -75,18 +77,18 @@ std::vector<std::string> changes_between(const EffectiveValues& before,
   for (const auto& [key, value] : before) {
     const auto now = after.find(key);
     if (now == after.end()) {
-      changes[key] = key + ": was " + value + ", removed";
+      changes[key] = fmt::format("{}: was {}, removed", key, value);
     } else if (now->second != value) {
-      changes[key] = key + ": " + value + " -> " + now->second;
+      changes[key] = fmt::format("{}: {} -> {}", key, value, now->second);
     }
   }
   for (const auto& [key, value] : after) {
-    if (!before.contains(key)) changes[key] = key + ": added, " + value;
+    if (!before.contains(key)) changes[key] = fmt::format("{}: added, {}", key, value);
   }
   std::vector<std::string> lines;
   for (const auto& [key, line] : changes) {
     if (lines.size() == most) {
-      lines.push_back("and " + std::to_string(changes.size() - most) + " more");
+      lines.push_back(fmt::format("and {} more", changes.size() - most));
       break;
     }
     lines.push_back(line);

@@ -45,7 +45,7 @@ std::string effective_json(const Effective& effective) {
                        {"origins", origins},
                        {"notices", effective.notices},
                        {"warnings", effective.warnings}};
-  // A path of the file system need not be UTF-8, and dump() throws by default.
+  // A file system path need not be UTF-8, and dump() throws by default.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -42,7 +42,7 @@ class YamlWriter {
 
   void write_map(const ConfigNode& map, std::size_t indent) {
     for (std::size_t i = 0; i < map.keys.size(); ++i) {
-      // The first key of a row stands behind the row's dash.
+      // The first key of a row follows the row's dash.
       const std::string margin = i == 0 && at_dash_ ? "" : std::string(indent, ' ');
       at_dash_ = false;
       write_entry(margin + map.keys[i].text + ":", map.items[i], indent);

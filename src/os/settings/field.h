@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the value of an option goes: a member of the program's settings, at any depth. The
-// option's type follows from the member's.
+// The member of the program's settings, at any depth, that an option sets. The option's type
+// follows from the member's.
 #pragma once
 
 #include <chrono>
@@ -27,14 +27,14 @@ enum class ValueType {
   kNumberList,  // whole numbers
 };
 
-// Which of them an option has follows from its type; both kinds of list
-// are texts, those of a number list are numerals.
+// The option's type decides which one. Both kinds of list hold texts; those of a number list are
+// numerals.
 using Value =
     std::variant<bool, unsigned, std::chrono::milliseconds, std::string, std::vector<std::string>>;
 
 struct Field {
-  // `settings` is the struct that the path of members begins at: a table has fields of one
-  // struct, and fill() is given that one.
+  // `settings` is the struct at which the path of members begins. All fields of a table have the
+  // same struct, which fill() gets.
   void (*set)(void* settings, const Value& value) = nullptr;
   ValueType type = ValueType::kText;
   Texts words = nullptr;  // of an enumeration
@@ -42,7 +42,7 @@ struct Field {
   Status (*check)(const std::string& text) = nullptr;
 };
 
-// The member of `object` that a path of members leads to.
+// The member of `object` at the end of a path of members.
 template <typename Object, typename Member, typename... Rest>
 constexpr auto& member_at(Object& object, Member member, Rest... rest) {
   if constexpr (sizeof...(rest) == 0) {
@@ -52,7 +52,7 @@ constexpr auto& member_at(Object& object, Member member, Rest... rest) {
   }
 }
 
-// The struct that the path begins at, and the type of the member that it leads to.
+// The struct at the start of the path, and the type of the member at its end.
 template <typename Struct, typename Member, typename... Rest>
 Struct root_of(Member Struct::*, Rest...);
 template <auto... kPath>
@@ -104,8 +104,7 @@ inline constexpr Field field = {.set = set_member<kPath...>,
                                 .type = value_type_of<MemberOf<kPath...>>()};
 // NOLINTEND(readability-identifier-naming)
 
-// The words of an enumeration without a member for them.
-// Reads like a function in tables. NOLINTBEGIN(readability-identifier-naming)
+// The words of an enumeration, without a member.
 template <const auto& kWords>
 inline constexpr Field choice = {.type = ValueType::kChoice, .words = texts<kWords>};
 // NOLINTEND(readability-identifier-naming)

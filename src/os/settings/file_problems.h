@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with a file, collected while it is read, so that a person gets
-// everything at once. Also its remarks: what is right, but worth a line.
-// Not thread-safe: belongs to one reading of one file.
+// Collects all problems of a file while it is read, so that a person sees them at once, and its
+// warnings. Not thread-safe: belongs to one reading of one file.
 #pragma once
+
+#include <fmt/core.h>
 
 #include <map>
 #include <string>
@@ -17,7 +18,7 @@ class FileProblems {
   explicit FileProblems(std::string path) : path_(std::move(path)) {}
 
   // "config.yaml:3".
-  std::string place(unsigned line) const { return path_ + ":" + std::to_string(line); }
+  std::string place(unsigned line) const { return fmt::format("{}:{}", path_, line); }
 
   // `key` as a person would write it: "sharing.timeSlicing.resources[0].name".
   void add(unsigned line, const std::string& key, const std::string& what) {
@@ -27,7 +28,7 @@ class FileProblems {
     remarks_.push_back(sentence(line, key, what));
   }
 
-  // Taken, but most likely not what was meant.
+  // Accepted, but most likely a mistake.
   void warn(unsigned line, const std::string& key, const std::string& what) {
     warnings_.push_back(sentence(line, key, what));
   }
@@ -44,11 +45,11 @@ class FileProblems {
 
  private:
   std::string sentence(unsigned line, const std::string& key, const std::string& what) const {
-    return place(line) + ": " + (key.empty() ? "" : key + ": ") + what;
+    return fmt::format("{}: {}{}", place(line), key.empty() ? "" : key + ": ", what);
   }
 
   std::string path_;
-  std::multimap<unsigned, std::string> found_;  // by line; those of one line as they came
+  std::multimap<unsigned, std::string> found_;  // by line, then in order of detection
   std::vector<std::string> remarks_;
   std::vector<std::string> warnings_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/settings/go_duration.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -53,7 +55,7 @@ std::uint64_t fraction_of(std::uint64_t unit, std::string_view digits) {
   return sum;
 }
 
-// One "1.5h": takes it from the front of `text`.
+// Takes one term, such as "1.5h", from the front of `text`.
 std::optional<std::uint64_t> take_term(std::string_view& text) {
   const std::string_view whole = take_digits(text);
   std::string_view fraction;
@@ -94,8 +96,8 @@ std::optional<std::chrono::nanoseconds> parse_go_duration(std::string_view text)
 
 std::string go_duration(std::chrono::milliseconds duration) {
   const auto count = duration.count();
-  if (count % 1000 == 0) return std::to_string(count / 1000) + "s";
-  return std::to_string(count) + "ms";
+  if (count % 1000 == 0) return fmt::format("{}s", count / 1000);
+  return fmt::format("{}ms", count);
 }
 
 }  // namespace tranche::os

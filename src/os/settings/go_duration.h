@@ -14,7 +14,7 @@ namespace tranche::os {
 // Empty for what Go's time.ParseDuration refuses, overflow included.
 std::optional<std::chrono::nanoseconds> parse_go_duration(std::string_view text);
 
-// "5s" or "1500ms": what parse_go_duration reads back to the same value.
+// "5s" or "1500ms"; parse_go_duration reads the same value back.
 std::string go_duration(std::chrono::milliseconds duration);
 
 }  // namespace tranche::os

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/settings/memory_size.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -13,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
 constexpr std::uint64_t kGiB = 1ULL << 30U;
-// With more digits than these a number of TiB would not fit when it is scaled;
-// a whole number of MiB never needs them.
+// A number of TiB with more digits would overflow when scaled; a whole number of MiB never needs
+// them.
 constexpr std::size_t kMostDigits = 9;
 
 struct Suffix {
@@ -28,11 +30,11 @@ constexpr std::array kSuffixes = {Suffix{"MiB", kMiB},        Suffix{"Mi", kMiB}
 Error refused(const std::string& why) { return {ErrorCode::kInvalidArgument, why}; }
 
 Error not_a_size(std::string_view text, const std::string& advice) {
-  return refused("expected a size with its unit, such as 4GiB or 512MiB, found '" + brief(text) +
-                 "'" + advice);
+  return refused(fmt::format("expected a size with its unit, such as 4GiB or 512MiB, found '{}'{}",
+                             brief(text), advice));
 }
 
-// What was most likely meant by a suffix that is none of ours.
+// The likely intention of an unknown suffix.
 std::string advice_for(std::string_view number, std::string_view suffix) {
   if (suffix.empty()) return " (give the unit: MiB or GiB)";
   const std::string first = lower(suffix.substr(0, 1));
@@ -42,12 +44,12 @@ std::string advice_for(std::string_view number, std::string_view suffix) {
   const std::string meant = std::string(number) + (first == "m"   ? "MiB"
                                                    : first == "g" ? "GiB"
                                                                   : "TiB");
-  if (rest.starts_with('i')) return "; did you mean " + meant + "?";
-  return " (units are powers of 1024 here; did you mean " + meant + "?)";
+  if (rest.starts_with('i')) return fmt::format("; did you mean {}?", meant);
+  return fmt::format(" (units are powers of 1024 here; did you mean {}?)", meant);
 }
 
-// "1.5" of a unit, in bytes; empty when it is no number, or not a whole number
-// of bytes, or far too large.
+// "1.5" of a unit, in bytes; empty if it is not a number, not a whole number of bytes, or far too
+// large.
 std::optional<std::uint64_t> scaled(std::string_view number, std::uint64_t unit) {
   const std::size_t dot = number.find('.');
   const std::string_view whole = number.substr(0, dot);
@@ -58,7 +60,7 @@ std::optional<std::uint64_t> scaled(std::string_view number, std::uint64_t unit)
   if (!units || !fraction || *units > kMostMemory / unit) return std::nullopt;
   std::uint64_t denominator = 1;
   for (std::size_t i = 0; i < part.size(); ++i) denominator *= 10;
-  // Divided before it is multiplied, as far as that goes: no overflow.
+  // Divides before it multiplies where possible, to avoid overflow.
   const std::uint64_t mebibytes = unit / kMiB;
   if (*fraction * mebibytes % denominator != 0) return std::nullopt;
   return *units * unit + *fraction * mebibytes / denominator * kMiB;
@@ -81,7 +83,8 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
   if (unit == kSuffixes.end()) return not_a_size(text, advice_for(number, suffix));
   const auto bytes = scaled(number, unit->bytes);
   if (bytes && *bytes > 0 && *bytes <= kMostMemory) return *bytes;
-  return refused("must be a whole number of MiB, from 1MiB to 16TiB, found '" + brief(text) + "'");
+  return refused(
+      fmt::format("must be a whole number of MiB, from 1MiB to 16TiB, found '{}'", brief(text)));
 }
 
 Result<std::uint64_t> parse_memory_unit(std::string_view text) {
@@ -94,8 +97,8 @@ Result<std::uint64_t> parse_memory_unit(std::string_view text) {
 }
 
 std::string memory_size_text(std::uint64_t bytes) {
-  if (bytes % kGiB == 0) return std::to_string(bytes / kGiB) + "GiB";
-  return std::to_string(bytes / kMiB) + "MiB";
+  if (bytes % kGiB == 0) return fmt::format("{}GiB", bytes / kGiB);
+  return fmt::format("{}MiB", bytes / kMiB);
 }
 
 }  // namespace tranche::os

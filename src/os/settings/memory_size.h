@@ -12,17 +12,17 @@
 
 namespace tranche::os {
 
-// In bytes: a whole number of MiB, at least one, at most kMostMemory. Units of
-// thousands (GB, G) are refused: what they would mean is a guess.
+// In bytes: a whole number of MiB, from 1 to kMostMemory. Refuses units of thousands (GB, G),
+// because they are ambiguous.
 Result<std::uint64_t> parse_memory_size(std::string_view text);
 
-// The same, where the number may be left out: GiB is 1GiB.
+// The same, but the number is optional: GiB is 1GiB.
 Result<std::uint64_t> parse_memory_unit(std::string_view text);
 
-// The shortest text that is read as this size: "4GiB", "1536MiB".
+// The shortest text for this size: "4GiB", "1536MiB".
 std::string memory_size_text(std::uint64_t bytes);
 
-// No GPU has as much, and no sum of some overflows.
+// More than any GPU has; sums of a few do not overflow.
 constexpr std::uint64_t kMostMemory = 16ULL << 40U;
 
 }  // namespace tranche::os

@@ -5,7 +5,7 @@
 
 #include "os/settings/memory_size.h"
 
-// What is understood is in bounds, and reads the same when it is written again.
+// A size that is accepted is in bounds, and survives a round trip.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto bytes = tranche::os::parse_memory_size(text);

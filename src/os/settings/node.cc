@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 
@@ -23,7 +25,7 @@ std::string_view without_sign(std::string_view text) {
   return text;
 }
 
-// Takes digits from the front; says how many there were.
+// Removes digits from the front and returns their number.
 std::size_t skip_digits(std::string_view& text) {
   const std::size_t end = std::min(text.find_first_not_of("0123456789_"), text.size());
   text.remove_prefix(end);
@@ -35,8 +37,7 @@ bool is_numeral(std::string_view text) {
   return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Numbers that no setting takes, but that are numbers to YAML: 1.5, 1e3, 0x1F,
-// 1_000, .inf.
+// Numbers in YAML that no setting accepts: 1.5, 1e3, 0x1F, 1_000, .inf.
 bool is_odd_number(std::string_view text) {
   text = without_sign(text);
   for (const std::string_view special : {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"}) {
@@ -81,7 +82,7 @@ std::string describe(const ConfigNode& node) {
     case ScalarKind::kFloat: return "the number " + brief(node.text);
     case ScalarKind::kText: break;
   }
-  return "the text \"" + brief(node.text) + "\"";
+  return fmt::format("the text \"{}\"", brief(node.text));
 }
 
 const ConfigNode* find_item(const ConfigNode& map, std::string_view key) {

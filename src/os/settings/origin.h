@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the value of a setting came from.
+// The origin of a setting's value.
 #pragma once
 
 #include <string>
 
 namespace tranche::os {
 
-// From the weakest to the strongest.
+// Weakest first.
 enum class OriginKind { kDefault, kFile, kEnvironment, kFlag };
 
 struct Origin {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows: sections of which a list in the file has any number. Each key of a row is described
-// once, with the member that it sets; the schema, the reader, the printer and the comparison
-// of rows are made from that.
+// Rows: the sections of a list in the file. Each key of a row is described once, with the member
+// that it sets; the schema, the reader, the printer and the comparison of rows use that
+// description.
 #pragma once
+
+#include <fmt/core.h>
 
 #include <optional>
 #include <span>
@@ -31,7 +33,7 @@ class RowValue {
       : key_(key),
         node_(*find_item(row, key)),
         line_(key_line(row, key)),
-        shown_(shown + "." + std::string(key)),
+        shown_(fmt::format("{}.{}", shown, key)),
         problems_(problems) {}
 
   std::string_view key() const { return key_; }
@@ -44,9 +46,9 @@ class RowValue {
     problems_.add(line, shown_, what);
     good_ = false;
   }
-  // Of a value that was complained about before: the row does not count.
+  // The value was reported before: the row does not count.
   void reject() { good_ = false; }
-  // Taken, but most likely not what was meant.
+  // Accepted, but most likely a mistake.
   void warn(const std::string& what) { problems_.warn(node_.line, shown_, what); }
 
  private:
@@ -62,7 +64,7 @@ class RowValue {
 template <typename Row>
 struct RowField {
   void (*read)(Row& row, RowValue& value) = nullptr;
-  std::optional<ConfigNode> (*show)(const Row& row) = nullptr;  // nothing: it is not set
+  std::optional<ConfigNode> (*show)(const Row& row) = nullptr;  // empty if it is not set
   bool (*same)(const Row& one, const Row& other) = nullptr;
 };
 
@@ -74,16 +76,16 @@ struct RowKey {
   Texts words = nullptr;
   std::string_view fallback = {};
   std::string_view help;
-  bool is_term = false;  // rows of one name must say the same
+  bool is_term = false;  // rows of one name must agree
   RowField<Row> field;
-  bool (*applies)(const Row& row) = nullptr;  // whether it fits the keys before it; null: always
-  std::string_view misfit = {};               // what is said where it does not
+  bool (*applies)(const Row& row) = nullptr;  // whether it fits the earlier keys; null: always
+  std::string_view misfit = {};               // the message where it does not
 };
 template <typename Row>
 using RowKeys = std::span<const RowKey<Row>>;
 
-// `kRead(value)` gives what the member is to be; nothing where it complained, or where the
-// value is not of the key's type, which shape.h reported. `kShow` makes a node of the member.
+// `kRead(value)` returns the member's value; nothing if it complained, or if the value is not of
+// the key's type, which shape.h reports. `kShow` makes a node of the member.
 template <auto kRead, auto kShow, auto... kPath>
 inline constexpr RowField<RootOf<kPath...>> member = {
     .read =
@@ -115,8 +117,8 @@ auto read_word(RowValue& value) {
   const std::string& text = value.node().text;
   const auto meaning = meaning_of(kWords, text);
   if (!meaning && is_text(value.node())) {
-    value.complain("unknown " + std::string(value.key()) + ": " + brief(text) + " (" +
-                   allowed_hint(text, texts<kWords>()) + ")");
+    value.complain(fmt::format("unknown {}: {} ({})", value.key(), brief(text),
+                               allowed_hint(text, texts<kWords>())));
   }
   return is_text(value.node()) ? meaning : std::nullopt;
 }
@@ -131,7 +133,7 @@ inline constexpr auto word_member = member<read_word<kWords>, word_node<kWords>,
 template <typename Row>
 void add_row_keys(std::vector<KeySpec>& all, const std::string& path, RowKeys<Row> keys) {
   for (const RowKey<Row>& key : keys) {
-    all.push_back({.path = path + "[]." + std::string(key.name),
+    all.push_back({.path = fmt::format("{}[].{}", path, key.name),
                    .kind = key.kind,
                    .takes = key.takes,
                    .fallback = key.fallback,
@@ -153,11 +155,11 @@ struct Rows {
 
 // "sharing.timeSlicing.resources[0]".
 inline std::string row_name(const std::string& section, std::size_t index) {
-  return section + "[" + std::to_string(index) + "]";
+  return fmt::format("{}[{}]", section, index);
 }
 
-// Calls `read(section, name)` for each section of the list at `path`; what is none was reported
-// by shape.h.
+// Calls `read(section, name)` for each section of the list at `path`; shape.h reports other
+// items.
 template <typename Read>
 void for_each_row(const ConfigNode& list, const std::string& path, Read read) {
   for (std::size_t i = 0; i < list.items.size(); ++i) {
@@ -165,7 +167,7 @@ void for_each_row(const ConfigNode& list, const std::string& path, Read read) {
   }
 }
 
-// Reads the keys that a row has. Whether all of them are good.
+// Reads the keys of a row; returns whether all are good.
 template <typename Row>
 bool read_row(RowKeys<Row> keys, const ConfigNode& row, const std::string& shown,
               FileProblems& problems, Row& into) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every key that a program's configuration file may have, with what it takes: the keys
-// of its options, the sections around them, and what only the file can say.
-// Constant data: any thread.
+// Every key of a program's configuration file with its type: the keys of its options, the
+// sections around them, and keys without a flag. Constant data: any thread.
 #pragma once
 
 #include <span>
@@ -25,7 +24,7 @@ enum class KeyKind {
   kTextList,     // one text or a list
   kNumberList,
   kMemory,  // a size with its unit
-  kOwn,     // of the program: what it takes is said in `takes`
+  kOwn,     // the program's own; `takes` describes it
 };
 
 struct KeySpec {
@@ -36,14 +35,14 @@ struct KeySpec {
   const Option* flag = nullptr;  // the setting that this key sets
   std::string_view fallback;
   std::string_view help;
-  Texts choices = nullptr;  // the words that it takes, where it is no option
+  Texts choices = nullptr;  // the allowed words of a key that is not an option
 
   bool is_ours() const { return owner.empty(); }
-  // The words that it takes; empty: anything of its kind.
+  // The allowed words; empty: any value of its kind.
   std::vector<std::string> words() const;
 };
 
-// A key that people write for another one, because another section or program calls it so.
+// A key that people confuse with another one, because another section or program has it.
 struct Synonym {
   std::string_view section;
   std::string_view written;
@@ -52,13 +51,13 @@ struct Synonym {
 
 class Schema {
  public:
-  // Keys of options are put in behind the section that they lie in. `synonyms` must outlive it.
+  // Inserts the keys of options behind their section. `synonyms` must outlive it.
   Schema(const std::vector<KeySpec>& structure, OptionTable options,
          std::span<const Synonym> synonyms);
 
   const std::vector<KeySpec>& keys() const { return keys_; }
   std::span<const Synonym> synonyms() const { return synonyms_; }
-  // Null when there is no such key. The empty path is the file itself.
+  // Null for an unknown key. The empty path is the file itself.
   const KeySpec* find(std::string_view path) const;
   // Names of the keys directly below a section; `path` ends in "[]" for rows.
   std::vector<std::string> names_below(std::string_view path) const;
@@ -73,7 +72,7 @@ std::string_view expected(const KeySpec& key);
 
 // The last part of a path: "replicas".
 std::string_view last_name(std::string_view path);
-// What it lies in: "sharing.timeSlicing.resources[]"; empty at the top.
+// The path of its section: "sharing.timeSlicing.resources[]"; empty at the top.
 std::string_view parent_path(std::string_view path);
 
 }  // namespace tranche::os

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/settings/shape.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -14,8 +16,7 @@
 namespace tranche::os {
 namespace {
 
-// A file of nothing but wrong keys should not become a log of thousands of
-// lines.
+// Bounds the log for a file of nothing but wrong keys.
 constexpr std::size_t kMostProblems = 100;
 
 struct Place {
@@ -26,9 +27,7 @@ struct Place {
     const std::string dot = path.empty() ? "" : ".";
     return {path + dot + key, shown + dot + key};
   }
-  Place row(std::size_t index) const {
-    return {path + "[]", shown + "[" + std::to_string(index) + "]"};
-  }
+  Place row(std::size_t index) const { return {path + "[]", fmt::format("{}[{}]", shown, index)}; }
 };
 
 bool is_any_duration(const ConfigNode& node) {
@@ -61,21 +60,23 @@ bool fits(KeyKind kind, const ConfigNode& node) {
   return false;
 }
 
-// "text (none, single or mixed)" where only these words are taken.
+// "text (none, single or mixed)" if only these words are allowed.
 std::string expectation(const KeySpec& spec) {
   std::vector<std::string> words = spec.words();
   std::string what(expected(spec));
   if (words.empty()) return what;
   const std::string last = words.back();
   words.pop_back();
-  return what + " (" + join(words, ", ") + (words.empty() ? "" : " or ") + last + ")";
+  return fmt::format("{} ({}{}{})", what, join(words, ", "), words.empty() ? "" : " or ", last);
 }
 
-// What to do about a value of the wrong type.
+// Advice for a value of the wrong type.
 std::string advice_for_scalar(const KeySpec& spec, const ConfigNode& node) {
   const std::vector<std::string> words = spec.words();
   const auto meant = [&](const std::string& word) {
-    return std::ranges::find(words, word) == words.end() ? "" : "; did you mean '" + word + "'?";
+    return std::ranges::find(words, word) == words.end()
+               ? ""
+               : fmt::format("; did you mean '{}'?", word);
   };
   switch (spec.kind) {
     case KeyKind::kText:
@@ -84,14 +85,14 @@ std::string advice_for_scalar(const KeySpec& spec, const ConfigNode& node) {
       return is_text(node) ? "" : " (put it in quotes)";
     case KeyKind::kBool:
     case KeyKind::kNumber: return node.quoted ? " (leave out the quotes)" : "";
-    case KeyKind::kDuration: return is_integer(node) ? "; did you mean " + node.text + "s?" : "";
+    case KeyKind::kDuration:
+      return is_integer(node) ? fmt::format("; did you mean {}s?", node.text) : "";
     case KeyKind::kMemory:
-      return is_integer(node) ? " (give its unit: " + node.text + "MiB or " + node.text + "GiB)"
-                              : "";
+      return is_integer(node) ? fmt::format(" (give its unit: {0}MiB or {0}GiB)", node.text) : "";
     case KeyKind::kTextList:
     case KeyKind::kNumberList:
       return words.empty() && is_integer(node)
-                 ? "; write [" + node.text + "] for a list of it alone"
+                 ? fmt::format("; write [{}] for a list of it alone", node.text)
                  : "";
     default: return "";
   }
@@ -104,8 +105,8 @@ std::string advice(const Schema& schema, const KeySpec& spec, const ConfigNode& 
   if (spec.kind == KeyKind::kSection) {
     const std::string spaced =
         node.kind == NodeKind::kScalar && !node.quoted ? with_space_behind_colon(node.text) : "";
-    if (!spaced.empty()) return "; a space is missing: write '" + brief(spaced) + "'";
-    return " (known here: " + join(schema.names_below(spec.path), ", ") + ")";
+    if (!spaced.empty()) return fmt::format("; a space is missing: write '{}'", brief(spaced));
+    return fmt::format(" (known here: {})", join(schema.names_below(spec.path), ", "));
   }
   return node.kind == NodeKind::kScalar ? advice_for_scalar(spec, node) : "";
 }
@@ -119,17 +120,16 @@ class ShapeCheck {
     for (std::size_t i = 0; i < section.keys.size(); ++i) {
       const NodeKey& key = section.keys[i];
       const auto [first, is_new] = seen.emplace(key.text, key.line);
-      // Extension keys, for anchors: what is below one has an effect only where an
-      // alias takes it.
+      // Extension keys hold anchors: their content has an effect only where an alias uses it.
       if (place.path.empty() && key.text.starts_with("x-")) continue;
       const Place child = place.child(key.text);
       const KeySpec* spec = schema_.find(child.path);
-      // A key with a dot or brackets in it must not pass for a path.
+      // A key with a dot or brackets must not match a path.
       if (spec == nullptr || last_name(spec->path) != key.text) {
         if (count_ < kMostProblems) complain(key.line, place.shown, unknown(place, key.text));
       } else if (!is_new) {
         complain(key.line, child.shown,
-                 "given twice, first on line " + std::to_string(first->second));
+                 fmt::format("given twice, first on line {}", first->second));
       } else {
         check_value(*spec, child, section.items[i], key.line);
       }
@@ -144,9 +144,9 @@ class ShapeCheck {
   void check_value(const KeySpec& spec, const Place& place, const ConfigNode& node, unsigned line) {
     if (!spec.is_ours() && node.kind != NodeKind::kNull && spec.kind != KeyKind::kSection) {
       problems_.remark(line, place.shown,
-                       "belongs to " + std::string(spec.owner) + ": not ours, without effect here");
+                       fmt::format("belongs to {}: not ours, without effect here", spec.owner));
     }
-    // A key without a value counts as not given, as in NVIDIA's plugin.
+    // A key without a value counts as unset, as in NVIDIA's plugin.
     if (node.kind == NodeKind::kNull) return;
     if (!fits(spec.kind, node)) {
       complain(line, place.shown,
@@ -158,7 +158,7 @@ class ShapeCheck {
     if (spec.kind == KeyKind::kRows) check_rows(place, node);
   }
 
-  // In a list, the item that does not belong there.
+  // Describes the value or, in a list, the wrong item.
   static std::string culprit(KeyKind kind, const ConfigNode& node) {
     if (kind != KeyKind::kTextList && kind != KeyKind::kNumberList) return describe(node);
     for (const ConfigNode& item : node.items) {
@@ -180,27 +180,29 @@ class ShapeCheck {
     }
   }
 
-  // What is wrong with a key that is not known here, and what was meant.
+  // Explains an unknown key and suggests another.
   std::string unknown(const Place& place, const std::string& given) const {
     const std::string key = brief(given);
-    const std::string what = "unknown key '" + key + "'; ";
+    const std::string what = fmt::format("unknown key '{}'; ", key);
     const std::vector<std::string> siblings = schema_.names_below(place.path);
     const auto same = std::ranges::find(siblings, lower(key), lower);
-    if (same != siblings.end()) return what + "did you mean '" + *same + "'?";
+    if (same != siblings.end()) return fmt::format("{}did you mean '{}'?", what, *same);
     for (const Synonym& synonym : schema_.synonyms()) {
       if (synonym.section == place.path && synonym.written == key) {
-        return what + "here it is '" + std::string(synonym.meant) + "'";
+        return fmt::format("{}here it is '{}'", what, synonym.meant);
       }
     }
     const std::vector<std::string> homes = paths_of(key);
-    if (!homes.empty()) return "misplaced key '" + key + "'; it belongs at " + join(homes, " or ");
-    if (const auto near = nearest(key, siblings)) return what + "did you mean '" + *near + "'?";
+    if (!homes.empty())
+      return fmt::format("misplaced key '{}'; it belongs at {}", key, join(homes, " or "));
+    if (const auto near = nearest(key, siblings))
+      return fmt::format("{}did you mean '{}'?", what, *near);
     std::vector<std::string> names;
     for (const KeySpec& spec : schema_.keys()) names.emplace_back(last_name(spec.path));
     if (const auto near = nearest(key, names)) {
-      return what + "did you mean " + paths_of(*near).front() + "?";
+      return fmt::format("{}did you mean {}?", what, paths_of(*near).front());
     }
-    return what + "known here: " + join(siblings, ", ");
+    return fmt::format("{}known here: {}", what, join(siblings, ", "));
   }
 
   // All places where a key of this name belongs.
@@ -226,10 +228,10 @@ void check_shape(const Schema& schema, const ConfigNode& root, FileProblems& pro
         root.kind == NodeKind::kScalar ? with_space_behind_colon(root.text) : "";
     std::vector<std::string> first = schema.names_below("");
     first.resize(std::min<std::size_t>(first.size(), 2));
-    problems.add(root.line, "",
-                 "expected a map with keys such as " + join(first, " and ") + ", found " +
-                     describe(root) +
-                     (spaced.empty() ? "" : "; a space is missing: write '" + brief(spaced) + "'"));
+    problems.add(
+        root.line, "",
+        "expected a map with keys such as " + join(first, " and ") + ", found " + describe(root) +
+            (spaced.empty() ? "" : fmt::format("; a space is missing: write '{}'", brief(spaced))));
     return;
   }
   ShapeCheck(schema, problems).check_section({}, root);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a file has the form of a configuration: only keys that exist, each
-// once, in its place and of its type. What the values mean is not asked here.
-// Pure.
+// Checks the form of a configuration file: only known keys, each once, in its place and of its
+// type. Does not interpret values. Pure.
 #pragma once
 
 #include "os/settings/document.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/settings/values.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -21,13 +23,14 @@ Error refused(const std::string& why) { return {ErrorCode::kInvalidArgument, why
 
 Result<Value> read_bool(const std::string& word) {
   const auto parsed = parse_go_bool(word);
-  if (!parsed) return refused("expected true or false, found '" + brief(word) + "'");
+  if (!parsed) return refused(fmt::format("expected true or false, found '{}'", brief(word)));
   return Value(*parsed);
 }
 
 Result<Value> read_unsigned(const std::string& word) {
   const auto parsed = parse_number<unsigned>(word);
-  if (!parsed) return refused("expected a whole number of 0 or more, found '" + brief(word) + "'");
+  if (!parsed)
+    return refused(fmt::format("expected a whole number of 0 or more, found '{}'", brief(word)));
   return Value(*parsed);
 }
 
@@ -38,7 +41,7 @@ Result<Value> read_duration(const std::string& word) {
                    "'");
   }
   if (*parsed < kLeastInterval || *parsed > kMostInterval) {
-    return refused("must be from 100ms to 24h, found '" + brief(word) + "'");
+    return refused(fmt::format("must be from 100ms to 24h, found '{}'", brief(word)));
   }
   return Value(std::chrono::duration_cast<milliseconds>(*parsed));
 }
@@ -48,14 +51,14 @@ Status check_allowed(const Option& flag, const std::string& word) {
   if (allowed.empty() || std::ranges::find(allowed, word) != allowed.end()) return Done{};
   const std::vector<std::string> understood = split(flag.refused, ',');
   if (!word.empty() && std::ranges::find(understood, word) != understood.end()) return Done{};
-  return refused(std::string(flag.complaint) + brief(word) + " (" + allowed_hint(word, allowed) +
-                 ")");
+  return refused(
+      fmt::format("{}{} ({})", flag.complaint, brief(word), allowed_hint(word, allowed)));
 }
 
 Result<Value> read_text(const Option& flag, const std::string& word) {
   if (Status allowed = check_allowed(flag, word); !allowed) return allowed.error();
   if (flag.type == ValueType::kPath && !word.empty() && !word.starts_with('/')) {
-    return refused("expected an absolute path, found '" + brief(word) + "'");
+    return refused(fmt::format("expected an absolute path, found '{}'", brief(word)));
   }
   if (flag.to[0].check != nullptr) {
     if (Status parsed = flag.to[0].check(word); !parsed) return parsed.error();
@@ -69,11 +72,10 @@ Result<Value> read_list(const Option& flag, const std::vector<std::string>& word
   std::vector<std::string> items;
   for (const std::string& word : words) {
     if (flag.type == ValueType::kNumberList && !is_numeral(word)) {
-      return refused("expected whole numbers, found '" + brief(word) + "'");
+      return refused(fmt::format("expected whole numbers, found '{}'", brief(word)));
     }
-    // An empty word is no item. But where NVIDIA's plugin refuses one, an
-    // empty strategy, so do we: it is most likely a variable that failed to
-    // expand.
+    // An empty word is not an item. But NVIDIA's plugin refuses an empty strategy, and so do we:
+    // it is most likely a variable that failed to expand.
     if (word.empty() && flag.fallback.empty()) continue;
     if (Status allowed = check_allowed(flag, word); !allowed) return allowed.error();
     items.push_back(word);
@@ -139,18 +141,19 @@ std::optional<bool> parse_go_bool(std::string_view text) {
 
 std::string allowed_hint(std::string_view word, const std::vector<std::string>& allowed) {
   std::string hint = "allowed: " + join(allowed, ", ");
-  // Of word processors: “ ” ‘ ’ are three bytes each, the first two the same.
+  // Word processors make “ ” ‘ ’, three bytes each, the first two the same.
   if (word.find("\xE2\x80") != std::string_view::npos) {
     return hint + "; the quotes are typographic ones, write plain ones or none";
   }
-  if (const auto near = nearest(brief(word), allowed)) hint += "; did you mean '" + *near + "'?";
+  if (const auto near = nearest(brief(word), allowed))
+    hint += fmt::format("; did you mean '{}'?", *near);
   return hint;
 }
 
 std::string brief(std::string_view text) {
   constexpr std::size_t kMost = 100;
   if (text.size() <= kMost) return printable(text);
-  // Not through the middle of a character.
+  // Does not cut through a character.
   const std::string_view start = text.substr(0, kMost);
   const std::size_t valid = valid_utf8_prefix(start);
   return printable(start.substr(0, kMost - valid < 4 ? valid : kMost)) + "...";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/settings/yaml_advice.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -51,7 +53,7 @@ std::string with_space_behind_colon(std::string_view text) {
   if (colon == text.npos || colon + 1 >= text.size()) return "";
   const std::string_view value = text.substr(colon + 1);
   if (!is_key(text.substr(0, colon)) || value.front() == ' ' || value.starts_with("//")) return "";
-  return std::string(text.substr(0, colon)) + ": " + std::string(value);
+  return fmt::format("{}: {}", text.substr(0, colon), value);
 }
 
 YamlMistake explain_yaml(std::string_view text, unsigned line, const std::string& message) {
@@ -61,14 +63,15 @@ YamlMistake explain_yaml(std::string_view text, unsigned line, const std::string
     if (!is_tabbed(lines[i])) continue;
     return {static_cast<unsigned>(i + 1), "not YAML: the line is indented with a tab; use spaces"};
   }
-  // A key without a space makes a text of the line, which the next one cannot follow.
+  // A key without a space turns the line into a text, and the next line is an error.
   std::size_t blamed = last;
   for (unsigned looked = 0; blamed > 0 && looked < 2; --blamed) {
     if (trim(lines[blamed - 1]).empty()) continue;
     ++looked;
     if (const std::string spaced = with_space_behind_colon(lines[blamed - 1]); !spaced.empty()) {
       return {static_cast<unsigned>(blamed),
-              "not YAML: the space behind the colon is missing; write '" + brief(spaced) + "'"};
+              fmt::format("not YAML: the space behind the colon is missing; write '{}'",
+                          brief(spaced))};
     }
   }
   const auto* found = std::ranges::find(kAdvice, message, &Advice::message);

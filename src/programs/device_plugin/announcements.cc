@@ -35,16 +35,16 @@ void Announcements::log_terms(const Offer& offer) {
   if (terms.demanded && terms.enforcement != *terms.demanded) return;  // a note says why none is
   const std::string unit =
       terms.form == ShareForm::kMemory ? unit_text(terms.unit_bytes) : std::string("-");
-  const std::string enforcement(word(terms.enforcement));
+  const std::string enforcement(to_string(terms.enforcement));
   if (!said_.changed("terms " + offer.name.text, unit + " " + enforcement)) return;
   log_.info("shares are offered", {{"resource", offer.name.text},
-                                   {"share", std::string(word(terms.form))},
+                                   {"share", std::string(to_string(terms.form))},
                                    {"unit", unit},
                                    {"enforcement", enforcement}});
 }
 
 void Announcements::log_grant(const HostGrant& grant, const Inventory& here) {
-  const std::string what = told(grant);
+  const std::string what = to_string(grant);
   const std::string gpus = std::to_string(here.gpus.size());
   if (!said_.changed("grant", what + " " + gpus)) return;
   log_.info("granted by the host", {{"devices", what}, {"gpus", gpus}, {"source", grant.source}});

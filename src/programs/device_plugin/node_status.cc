@@ -173,16 +173,18 @@ Json mps_json(const MpsDaemonStatus& daemon, const Inventory& inventory) {
 }
 
 Json terms_json(const Terms& terms) {
-  return {{"share", word(terms.form)},
-          {"unit", terms.unit_bytes == 0 ? Json() : Json(unit_text(terms.unit_bytes))},
-          {"offer", terms.form == ShareForm::kMemory ? Json(word(terms.shown)) : Json()},
-          {"placement", terms.form == ShareForm::kWhole ? Json() : Json(word(terms.placement))},
-          {"distinctGpus", terms.distinct_gpus},
-          {"oneDevice", terms.one_device},
-          {"dialect", word(terms.dialect)},
-          {"exposure", terms.dialect == Dialect::kNestedHost ? Json(word(terms.exposure)) : Json()},
-          {"enforcement", word(terms.enforcement)},
-          {"enforcementDemanded", terms.demanded ? Json(word(*terms.demanded)) : Json()}};
+  return {
+      {"share", to_string(terms.form)},
+      {"unit", terms.unit_bytes == 0 ? Json() : Json(unit_text(terms.unit_bytes))},
+      {"offer", terms.form == ShareForm::kMemory ? Json(to_string(terms.shown)) : Json()},
+      {"placement", terms.form == ShareForm::kWhole ? Json() : Json(to_string(terms.placement))},
+      {"distinctGpus", terms.distinct_gpus},
+      {"oneDevice", terms.one_device},
+      {"dialect", to_string(terms.dialect)},
+      {"exposure",
+       terms.dialect == Dialect::kNestedHost ? Json(to_string(terms.exposure)) : Json()},
+      {"enforcement", to_string(terms.enforcement)},
+      {"enforcementDemanded", terms.demanded ? Json(to_string(*terms.demanded)) : Json()}};
 }
 
 Json nested_json(const std::vector<NestedGrant>& grants) {

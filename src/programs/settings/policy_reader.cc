@@ -71,7 +71,7 @@ class PolicyRow {
     }
     return fmt::format(
         "belongs to share: {}, and this row has share: {}; leave it out, or change share",
-        join(forms, " or "), word(policy_.terms.form));
+        join(forms, " or "), to_string(policy_.terms.form));
   }
 
   // If the row's form is unknown, accepts every key, to report all other problems at once.
@@ -115,7 +115,7 @@ class PolicyRow {
       complain("placement",
                fmt::format("{} is for replicas; the units of a container come from one GPU: the "
                            "emptiest (spread) or the fullest that has room (pack)",
-                           word(terms.placement)));
+                           to_string(terms.placement)));
     }
     if (terms.dialect == Dialect::kGpushare && terms.form != ShareForm::kMemory) {
       complain("dialect", "gpushare is a convention for memory; it needs share: memory");

@@ -179,7 +179,7 @@ std::optional<ShareForm> read_share(RowValue& value) {
   if (!is_text(value.node()) || !elsewhere) return read_word<kShareForms>(value);
   value.complain(
       fmt::format("unknown share: {} (here that is share: {}; allowed: whole, replicas, memory)",
-                  brief(text), word(*elsewhere)));
+                  brief(text), to_string(*elsewhere)));
   return std::nullopt;
 }
 

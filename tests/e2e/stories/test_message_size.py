@@ -23,7 +23,7 @@ class MessageSize(Story):
 
     def most_replicas(self, log):
         """Of each GPU, as the agent's refusal says."""
-        told = re.search(r"the kubelet takes at most 4\.0 MiB, about (\d+) shares", log)
+        told = re.search(r"the kubelet accepts at most 4\.0 MiB, about (\d+) shares", log)
         self.assertTrue(told, log)
         return int(told[1]) // GPUS
 
@@ -49,7 +49,7 @@ class MessageSize(Story):
         """Then it is longer: "Unhealthy" has two letters more."""
         gpus = self.gpus("dgx-a100")
         refused = self.agent_with(TOO_MANY)
-        refused.until_logged("the kubelet takes at most")
+        refused.until_logged("the kubelet accepts at most")
         most = self.most_replicas(refused.log())
         refused.stop()
         self.agent_with(most)

@@ -123,7 +123,7 @@ class Mps(WithMpsPrograms):
         agent = self.mps_agent(memory(enforcement="driver"), replicas(2, devices=[0], enforcement="none"))
         self.until_offered(2, SHARED)
         self.assertEqual((self.offered(MEMORY) or (0,))[0], 0)
-        agent.until_logged(f"enforcement driver is demanded of {MEMORY}, and this node cannot hold it")
+        agent.until_logged(f"enforcement driver is demanded of {MEMORY}, and this node does not support it")
 
 
 @only_ours("looks for its daemon below /mps, which is there in a container of its image only")

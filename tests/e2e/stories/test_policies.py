@@ -159,7 +159,7 @@ class Memory(Policies):
         self.gpus("hgx-h200")
         agent = self.policy_agent(memory("1MiB"))
         until(agent.has_ended, "the end of the agent", 30)
-        self.assertIn("the smallest unit that fits here is 64MiB", agent.log())
+        self.assertIn("smallest unit that fits: 64MiB", agent.log())
 
 
 @only_ours("offers a GPU under one name")

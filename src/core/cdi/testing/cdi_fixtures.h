@@ -3,6 +3,8 @@
 // Small nodes as literals, for the tests of the pure part.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <string>
 
 #include "core/cdi/driver_files.h"
@@ -13,14 +15,14 @@ namespace tranche::core {
 inline PciAddress pci_of(unsigned index) { return {.bus = 7 + index}; }
 
 inline Gpu a_gpu(unsigned index) {
-  return {.uuid = GpuUuid("GPU-" + std::to_string(index)),
+  return {.uuid = GpuUuid(fmt::format("GPU-{}", index)),
           .index = index,
           .minor = index,
           .pci = pci_of(index)};
 }
 
 inline MigDevice a_mig_device(unsigned index, unsigned cap) {
-  return {.uuid = MigUuid("MIG-" + std::to_string(index)),
+  return {.uuid = MigUuid(fmt::format("MIG-{}", index)),
           .index = index,
           .profile = {.compute_slices = 1, .gpu_slices = 1, .memory_gb = 10},
           .gpu_instance_cap = cap,

@@ -3,6 +3,8 @@
 // Short ways to write GPUs down in tests.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +15,7 @@ namespace tranche::core {
 
 // GPU `index`, called "GPU-<index>", whole and healthy.
 inline Gpu a_gpu(unsigned index) {
-  return {.uuid = GpuUuid("GPU-" + std::to_string(index)),
+  return {.uuid = GpuUuid(fmt::format("GPU-{}", index)),
           .index = index,
           .minor = index,
           .pci = PciAddress{0, 0x10 + index, 0, 0},
@@ -24,7 +26,7 @@ inline Gpu a_gpu(unsigned index) {
 
 // MIG device `index` of a GPU, called "MIG-<gpu>-<index>".
 inline MigDevice a_slice(unsigned gpu, unsigned index, MigProfile profile) {
-  return {.uuid = MigUuid("MIG-" + std::to_string(gpu) + "-" + std::to_string(index)),
+  return {.uuid = MigUuid(fmt::format("MIG-{}-{}", gpu, index)),
           .index = index,
           .gpu_instance = index + 1,
           .compute_instance = 0,

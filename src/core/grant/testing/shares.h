@@ -3,6 +3,7 @@
 // Short ways to write offers and grants of them down in tests.
 #pragma once
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -15,10 +16,10 @@ namespace tranche::core {
 
 inline constexpr std::uint64_t kGiB = 1ULL << 30;
 
-// GPU `index`, called "GPU-<index>", cut into shares "GPU-<index>::0" and on,
-// each of so much memory; 0: not counted.
+// GPU `index` with uuid "GPU-<index>" and shares "GPU-<index>::0" and so on, each of
+// `share_bytes`; 0: not counted.
 inline OfferedDevice a_shared_gpu(unsigned index, unsigned shares, std::uint64_t share_bytes = 0) {
-  const std::string uuid = "GPU-" + std::to_string(index);
+  const std::string uuid = fmt::format("GPU-{}", index);
   return {.uuid = uuid,
           .gpu = GpuUuid(uuid),
           .gpu_index = index,
@@ -33,7 +34,7 @@ inline Offer an_offer(const char* name, std::vector<OfferedDevice> devices, Term
   return {.name = ResourceName(name), .devices = std::move(devices), .terms = terms};
 }
 
-// 140 and 80 units of 1 GiB, in GPUShare's words.
+// 140 and 80 units of 1 GiB, in GPUShare's convention.
 inline Offer gib_units(Enforcement enforcement = Enforcement::kNone) {
   return an_offer("aliyun.com/gpu-mem", {a_shared_gpu(0, 140, kGiB), a_shared_gpu(1, 80, kGiB)},
                   {.form = ShareForm::kMemory,
@@ -44,7 +45,7 @@ inline Offer gib_units(Enforcement enforcement = Enforcement::kNone) {
 
 // How containers reach a daemon of their own GPU.
 inline MpsWiring a_daemon(unsigned gpu) {
-  const std::string folder = "/run/tranche/mps/" + std::to_string(gpu) + "/pipe";
+  const std::string folder = fmt::format("/run/tranche/mps/{}/pipe", gpu);
   return {.pipe_directory = "/run/mps", .mounts = {{"/run/mps/control", folder + "/control"}}};
 }
 
@@ -52,7 +53,7 @@ inline MpsWiring a_daemon(unsigned gpu) {
 inline std::vector<std::string> shares_of(unsigned gpu, unsigned count) {
   std::vector<std::string> ids;
   for (unsigned i = 0; i < count; ++i) {
-    ids.push_back("GPU-" + std::to_string(gpu) + "::" + std::to_string(i));
+    ids.push_back(fmt::format("GPU-{}::{}", gpu, i));
   }
   return ids;
 }

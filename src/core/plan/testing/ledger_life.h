@@ -32,8 +32,8 @@ namespace tranche::core::ledger_life {
 inline constexpr std::uint64_t kGiB = 1ULL << 30;
 inline constexpr const char* kForeign = "other.com/gpu";
 
-// The kubelet's truth and its lagging view of our lists, and an agent that can lose
-// all that is not in its file.
+// The kubelet's state and its lagging view of our lists, and an agent that can lose everything
+// but its file.
 class World {
  public:
   World(std::vector<Settings> configurations, unsigned seed)
@@ -71,7 +71,7 @@ class World {
     }
   }
 
-  // Empty while nothing was given twice, else what was, and all that led to it.
+  // Empty while nothing was allocated twice; otherwise what was, with the history.
   std::string complaint() const { return complaint_.empty() ? "" : complaint_ + history_; }
   unsigned granted() const { return granted_; }
   unsigned refused() const { return refused_; }
@@ -99,7 +99,7 @@ class World {
     configuration_ = random_() % configurations_.size();
     note("reload to configuration " + std::to_string(configuration_));
     reconcile();
-    // A call that was being answered meanwhile goes on with what it began with.
+    // A call in progress continues with its old value.
     if (random_() % 2 == 0 && !before.servings.empty()) {
       const Serving& serving = any_of(before.servings);
       if (listed_.contains(serving.offer.name.text)) {
@@ -108,8 +108,8 @@ class World {
     }
   }
 
-  // It forgets everything but its file, and serves nothing before it has read the
-  // checkpoint; by then it may have another configuration.
+  // The agent forgets everything but its file, and serves nothing before it has read the
+  // checkpoint; it may then have another configuration.
   void restart_agent() {
     records_ = {};
     records_.sizes = file_.granted;
@@ -122,7 +122,7 @@ class World {
     reconcile();
   }
 
-  // What the kubelet takes for healthy and free.
+  // The devices that the kubelet considers healthy and free.
   std::vector<std::string> available(const std::string& resource) const {
     std::set<std::string> free = listed_.at(resource);
     for (const Container& container : containers_) {
@@ -142,7 +142,7 @@ class World {
     if (listed_.contains(serving.offer.name.text)) admit(serving);
   }
 
-  // One admission, answered by this serving; whether it was granted.
+  // One admission, answered by this serving; returns whether it was granted.
   bool admit(const Serving& serving) {
     forget_ended();  // the kubelet does, before it allocates
     const Offer& offer = serving.offer;
@@ -220,8 +220,8 @@ class World {
     deliver_list(*std::next(names.begin(), static_cast<long>(random_() % names.size())));
   }
 
-  // The newest list reaches the kubelet, which writes its checkpoint then. Of a name
-  // that is not offered any more that is the empty one.
+  // The newest list reaches the kubelet, which then writes its checkpoint. The list of a resource
+  // that is no longer offered is empty.
   void deliver_list(const std::string& name) {
     const auto serving = std::ranges::find_if(
         wanted_.servings, [&](const Serving& each) { return each.offer.name.text == name; });
@@ -279,8 +279,8 @@ class World {
 
   Gpu& any_gpu() { return node_.gpus[random_() % node_.gpus.size()]; }
 
-  // MIG on, off, or cut otherwise with the same uuids; or another card in a slot.
-  // Containers that hold what is no more hold nothing.
+  // MIG on, off, or partitioned differently with the same uuids; or another card in a slot.
+  // Containers that hold removed devices hold nothing.
   void change_hardware() {
     if (random_() % 2 == 0) {
       Gpu& gpu = node_.gpus[2];

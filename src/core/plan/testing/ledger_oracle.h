@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Says what is promised twice, from the hardware and the promises alone.
+// Detects what is promised twice, from the hardware and the promises alone.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tranche::core::ledger_life {
 
-// What a container was promised of one device, by the oracle's own account.
+// A container's promise of one device, by the oracle's own account.
 struct Promise {
   std::string device;  // uuid of a GPU or a MIG device
   bool whole = false;
@@ -31,7 +31,7 @@ class Oracle {
  public:
   explicit Oracle(const Inventory& node) : node_(node) {}
 
-  // Says what is wrong with promising this beside what is promised; empty: nothing.
+  // Why this cannot be promised beside the other promises; empty: it can.
   std::string complaint(const std::vector<Container>& others, const Promise& wanted) const {
     std::uint64_t bytes = wanted.bytes;
     for (const Container& other : others) {
@@ -47,7 +47,7 @@ class Oracle {
         }
         if (wanted.bytes > 0 && promise.bytes == 0) {
           return "memory of " + wanted.device + " is given beside " + other.uid +
-                 ", of which nobody knows what it uses";
+                 ", whose use is unknown";
         }
         bytes += promise.bytes;
       }

@@ -182,7 +182,7 @@ TEST_F(UnknownSize, NamesNoSlice) {
   EXPECT_THAT(profiles(reading.gpus[7]), IsEmpty());
 
   const NodeState state = with_reading({}, reading, {});
-  EXPECT_FALSE(state.has_stranger);
+  EXPECT_FALSE(state.has_unidentified_gpu);
   ASSERT_THAT(present(state).gpus, SizeIs(8));
   EXPECT_FALSE(present(state).gpus[7].health.ok());
 
