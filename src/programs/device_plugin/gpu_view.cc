@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The status document cut down to one GPU.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <exception>
 #include <set>
@@ -124,8 +126,7 @@ std::string unusable_lines(const Json& document) {
     }
   }
   if (usable == shares) return {};
-  std::string lines =
-      "; " + std::to_string(usable) + " of " + std::to_string(shares) + " shares usable\n";
+  std::string lines = fmt::format("; {} of {} shares usable\n", usable, shares);
   for (const std::string& trouble : troubles) {
     lines += "  " + trouble + "\n";
     const std::string remedy = what_clears(trouble, document);

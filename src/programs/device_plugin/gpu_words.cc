@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/device_plugin/gpu_words.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,9 +14,9 @@ namespace {
 Error invalid(std::string message) { return {ErrorCode::kInvalidArgument, std::move(message)}; }
 
 std::string described(const Gpu& gpu) {
-  return "GPU " + std::to_string(gpu.index) + " (driver's index " +
-         (gpu.driver_index ? std::to_string(*gpu.driver_index) : "none") + ", " + gpu.uuid.text +
-         ", PCI address " + (gpu.pci ? to_string(*gpu.pci) : "not known") + ")";
+  return fmt::format("GPU {} (driver's index {}, {}, PCI address {})", gpu.index,
+                     gpu.driver_index ? std::to_string(*gpu.driver_index) : "none", gpu.uuid.text,
+                     gpu.pci ? to_string(*gpu.pci) : "not known");
 }
 
 template <typename Matches>
@@ -45,15 +47,15 @@ std::vector<const Gpu*> begun_with(const std::string& word, const Inventory& inv
   return found;
 }
 
-// A slot that has a number and no GPU now; empty where the word names none.
+// The text for a slot that has a number and no GPU now; empty if the word names none.
 std::string empty_slot(const std::string& word, const Inventory& inventory) {
   const auto pci = parse_pci_address(word);
   for (const auto& [number, slot] : inventory.numbers) {
     const bool is_meant = std::to_string(number) == word || (pci && slot.pci == pci) ||
                           (!word.empty() && slot.uuid.text == word);
     if (!is_meant) continue;
-    std::string text = "GPU " + std::to_string(number) + " is not there: its slot, PCI address " +
-                       to_string(slot.pci) + ", is empty now";
+    std::string text = fmt::format("GPU {} is not there: its slot, PCI address {}, is empty now",
+                                   number, to_string(slot.pci));
     if (!slot.uuid.empty()) {
       text += "; last seen there: " + slot.uuid.text;
       if (!slot.model.empty()) text += ", " + slot.model;
@@ -66,12 +68,12 @@ std::string empty_slot(const std::string& word, const Inventory& inventory) {
 }  // namespace
 
 std::string gpu_title(const Gpu& gpu) {
-  return "GPU " + std::to_string(gpu.index) + " (" + gpu.uuid.text + ", PCI address " +
-         (gpu.pci ? to_string(*gpu.pci) : "not known") + ")";
+  return fmt::format("GPU {} ({}, PCI address {})", gpu.index, gpu.uuid.text,
+                     gpu.pci ? to_string(*gpu.pci) : "not known");
 }
 
-// nvidia-smi counts as the driver does: where that is another GPU than the one
-// with this number, the wrong one could be reset.
+// nvidia-smi uses the driver's indexes. If that index is another GPU than the one with this number,
+// an operator could reset the wrong one.
 Result<GpuUuid> gpu_named(const std::string& word, const Inventory& inventory) {
   if (const Gpu* gpu = exactly_named(word, inventory)) return gpu->uuid;
   const Gpu* numbered =

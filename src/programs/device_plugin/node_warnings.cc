@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/device_plugin/node_warnings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace tranche::programs {
@@ -50,7 +52,7 @@ std::string key_of(const std::string& note, const std::vector<Section>& sections
   const auto is_named = [&](const std::string& name) { return has_name(note, name); };
   if (std::ranges::count_if(section->names, is_named) != 1) return {};
   const auto row = std::ranges::find_if(section->names, is_named) - section->names.begin();
-  return section->key + "[" + std::to_string(row) + "]";
+  return fmt::format("{}[{}]", section->key, row);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/device_plugin/release.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,8 +14,8 @@ namespace {
 
 void add_processes(const ReleaseReport& report, std::vector<std::string>& lines) {
   for (const DeviceUser& user : report.users.found) {
-    lines.push_back(user.node + " is open in process " + std::to_string(user.pid) + " (" +
-                    user.program + ")");
+    lines.push_back(
+        fmt::format("{} is open in process {} ({})", user.node, user.pid, user.program));
   }
   const std::vector<std::string> nodes = device_nodes_of(report.gpus);
   if (report.users.is_complete || nodes.empty()) return;
@@ -86,10 +88,10 @@ Result<std::string> release_answer(const ReleaseReport& report) {
   }
   add_processes(report, lines);
   if (!report.still_open.empty()) {
-    lines.push_back("driver NOT closed after " + std::to_string(report.patience.count()) +
-                    " ms: " + report.still_open +
-                    "; do not reset yet. The release is in force: the driver is closed when the "
-                    "call returns, and 'release' again says so");
+    lines.push_back(
+        fmt::format("driver NOT closed after {} ms: {}; do not reset yet. The release is in force: "
+                    "the driver is closed when the call returns, and 'release' again says so",
+                    report.patience.count(), report.still_open));
     return Error{ErrorCode::kUnavailable, join(lines, "\n")};
   }
   lines.emplace_back("driver closed");

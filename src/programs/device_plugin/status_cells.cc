@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/device_plugin/status_cells.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <ctime>
@@ -93,7 +95,7 @@ std::string utc(std::time_t when) {
 std::string gib(std::uint64_t bytes) {
   if (bytes == 0) return "?";
   const std::uint64_t tenths = (bytes * 10 + (1ULL << 29)) >> 30;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GiB";
+  return fmt::format("{}.{} GiB", tenths / 10, tenths % 10);
 }
 
 std::string text_of(const Json& value) {
