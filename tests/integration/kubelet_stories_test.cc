@@ -180,7 +180,7 @@ TEST_F(KubeletStory, AResourceThatTheKubeletIsSlowToSeeGoDelaysNoHealthChangeOfA
   expect_allocatable(kGpu, 3);
   // By now the kubelet still has the connection of the old name.
   EXPECT_EQ(count_events(EventKind::kDisconnected), 0U);
-  EXPECT_THAT(agent_->output(), testing::Not(HasSubstr("holds on to a connection")));
+  EXPECT_THAT(agent_->output(), testing::Not(HasSubstr("keeps a connection open")));
   kubelet_->release_stream_ends();
   EXPECT_TRUE(kubelet_->transcript().wait_for(EventKind::kDisconnected, 1, kPatience));
 }

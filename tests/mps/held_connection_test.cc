@@ -185,8 +185,8 @@ TEST_F(HeldConnection, OfOneWhoAsksAndDoesNotReadIsOneToo) {
   node_.timings.holding = std::chrono::milliseconds(300);
   node_.start_agent().set_plan(node_.plan({kGpuA}));
   node_.await_state(kGpuA, MpsState::kReady);
-  EXPECT_THAT(node_.log_text(), HasSubstr("process " + std::to_string(holder) +
-                                          " (mps-stranger, uid 65534) holds a"));
+  EXPECT_THAT(node_.log_text(),
+              HasSubstr(fmt::format("process {} (mps-stranger, uid 65534) holds a", holder)));
   EXPECT_THAT(node_.log_text(), HasSubstr("does not read its answers"));
   EXPECT_THAT(node_.log_text(),
               HasSubstr("closed a connection that kept the mps daemon from answering"));
@@ -204,7 +204,7 @@ class HeldAgain : public HeldConnection {
     if (!group.is_made()) GTEST_SKIP() << "no control groups can be made here";
     node_.timings.holding = std::chrono::milliseconds(300);
     node_.start_agent().set_plan(node_.plan({kGpuA}));
-    await_condition([&] { return node_.log_text().find("was killed") != std::string::npos; },
+    await_condition([&] { return node_.log_text().find("killed a process") != std::string::npos; },
                     "the holder's end");
     node_.await_state(kGpuA, MpsState::kReady);
     const std::string name = "process " + std::to_string(holder) + " (mps-stranger";
