@@ -2,6 +2,7 @@
 #include "node/mps/process_table.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -73,6 +74,11 @@ std::vector<pid_t> processes_shown() {
     if (const auto pid = parse_number<pid_t>(name)) pids.push_back(*pid);
   }
   return pids;
+}
+
+std::uint64_t network_of(pid_t pid) {
+  struct stat status = {};
+  return ::stat(proc(pid, "ns/net").c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
 bool shows_descriptors(pid_t pid) { return static_cast<bool>(list_directory(proc(pid, "fd"))); }

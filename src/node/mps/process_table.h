@@ -26,6 +26,8 @@ std::optional<ProcessFacts> facts_of(pid_t pid);
 std::vector<pid_t> processes_shown();
 // Whether /proc lets us see its descriptors.
 bool shows_descriptors(pid_t pid);
+// Its network namespace, as the inode of that; 0: not known.
+std::uint64_t network_of(pid_t pid);
 // Those of the sockets that it has. Of a process with very many descriptors only the first
 // are looked at: the search is made again and again, and whoever is not found is counted as
 // unseen.

@@ -24,11 +24,9 @@ struct SocketPeer {
   std::uint32_t peer = 0;      // 0: there is no other end, or it is not known
   pid_t connected_by = 0;      // may have handed its end on and ended; 0: we do not see it
   unsigned connected_uid = 0;  // as it was then
-  // Whether that process is in the network namespace that the connection was made in, and no
-  // process of the host's is: then it is of the pod that connected, whoever has the pid by now.
-  bool is_connectors_pod = false;
-  bool is_unread = false;  // its process waits to write to it; not asked here
-  bool is_known = true;    // false: the kernel did not say whether there is another end
+  std::uint64_t network = 0;   // namespace that the connection was made in; 0: not known
+  bool is_unread = false;      // its process waits to write to it; not asked here
+  bool is_known = true;        // false: the kernel did not say whether there is another end
 
   bool operator==(const SocketPeer&) const = default;
 };
