@@ -24,6 +24,19 @@ std::multimap<std::uint32_t, pid_t> owners_of(const std::set<std::uint32_t>& ino
   return owners;
 }
 
+// Whether the process that connected is of the pod that connected, even if its pid was reused: it
+// is in the network namespace of the connection, and only its pod is.
+bool is_of_connectors_pod(const SocketPeer& peer) {
+  const std::optional<ProcessFacts> connector = facts_of(peer.connected_by);
+  if (!connector || connector->pod.empty() || peer.network == 0) return false;
+  if (network_of(peer.connected_by) != peer.network) return false;
+  return std::ranges::none_of(processes_shown(), [&](pid_t pid) {
+    if (network_of(pid) != peer.network) return false;
+    const std::optional<ProcessFacts> other = facts_of(pid);
+    return other && other->pod != connector->pod;
+  });
+}
+
 // The daemon, its servers, the agent and its child processes.
 bool is_ours(const ProcessFacts& process, pid_t daemon) {
   const pid_t self = ::getpid();
@@ -107,7 +120,7 @@ std::optional<HeldConnection> find_held_connection(const Process& daemon) {
       pids.insert(peer.connected_by);
     }
     // In no table, as on its way by SCM_RIGHTS, or behind more descriptors than are looked at.
-    if (pids.empty() && peer.is_connectors_pod) pids.insert(peer.connected_by);
+    if (pids.empty() && is_of_connectors_pod(peer)) pids.insert(peer.connected_by);
     bool is_own = false;
     for (const pid_t pid : pids) {
       const std::optional<ProcessFacts> facts = facts_of(pid);
@@ -158,8 +171,8 @@ bool end_holder(const Process& daemon, const HeldConnection& held, const Process
   const bool has_it = has_socket(holder.pid, held.peer);
   const std::vector<SocketPeer> waited_for = connections_of(daemon);
   const bool still = std::ranges::any_of(waited_for, [&](const SocketPeer& peer) {
-    const bool connected = peer.is_connectors_pod && peer.connected_by == holder.pid;
-    return peer.inode == held.inode && peer.peer == held.peer && (has_it || connected);
+    return peer.inode == held.inode && peer.peer == held.peer &&
+           (has_it || (peer.connected_by == holder.pid && is_of_connectors_pod(peer)));
   });
   if (!still) return false;
   process.kill();

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -72,6 +73,11 @@ std::vector<pid_t> processes_shown() {
     if (const auto pid = parse_number<pid_t>(name)) pids.push_back(*pid);
   }
   return pids;
+}
+
+std::uint64_t network_of(pid_t pid) {
+  struct stat status = {};
+  return ::stat(proc(pid, "ns/net").c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
 bool shows_descriptors(pid_t pid) { return static_cast<bool>(list_directory(proc(pid, "fd"))); }

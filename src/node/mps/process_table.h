@@ -25,6 +25,8 @@ std::optional<ProcessFacts> facts_of(pid_t pid);
 std::vector<pid_t> processes_shown();
 // Whether /proc shows the descriptors of the process.
 bool shows_descriptors(pid_t pid);
+// The inode of its network namespace; 0: unknown.
+std::uint64_t network_of(pid_t pid);
 // The given sockets that the process has. Checks only the first descriptors of a process with very
 // many, because the search is frequent; a missed owner counts as unseen.
 std::set<std::uint32_t> sockets_among(pid_t pid, const std::set<std::uint32_t>& inodes);

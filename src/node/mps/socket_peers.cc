@@ -42,20 +42,6 @@ std::optional<std::uint32_t> ask_kernel(std::uint32_t inode) {
   return std::nullopt;
 }
 
-ino_t network_of(const std::string& process) {
-  struct stat status = {};
-  return ::stat(("/proc/" + process + "/ns/net").c_str(), &status) == 0 ? status.st_ino : 0;
-}
-
-// Whether the process is in the network namespace, which is neither the host's nor ours.
-bool is_in_pods_network(pid_t pid, const UniqueFd& space) {
-  struct stat status = {};
-  if (pid == 0 || !space || ::fstat(space.get(), &status) != 0) return false;
-  const ino_t host = network_of("1");
-  return status.st_ino == network_of(std::to_string(pid)) && host != 0 && status.st_ino != host &&
-         status.st_ino != network_of("self");
-}
-
 std::optional<SocketPeer> peer_at(int process, int descriptor, int own_space) {
   const UniqueFd copy(static_cast<int>(::syscall(SYS_pidfd_getfd, process, descriptor, 0)));
   if (!copy) {
@@ -79,7 +65,7 @@ std::optional<SocketPeer> peer_at(int process, int descriptor, int own_space) {
                   .connected_by = by.pid,
                   .connected_uid = by.uid};
   const UniqueFd space(::ioctl(copy.get(), SIOCGSKNS));
-  peer.is_connectors_pod = is_in_pods_network(by.pid, space);
+  if (space && ::fstat(space.get(), &status) == 0) peer.network = status.st_ino;
   ::setns(space ? space.get() : own_space, CLONE_NEWNET);
   const std::optional<std::uint32_t> other = ask_kernel(peer.inode);
   peer.peer = other.value_or(0);

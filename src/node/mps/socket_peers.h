@@ -23,11 +23,9 @@ struct SocketPeer {
   std::uint32_t peer = 0;      // 0: no other end, or unknown
   pid_t connected_by = 0;      // may have passed its end on and ended; 0: not visible
   unsigned connected_uid = 0;  // at that time
-  // That process is in the network namespace of the connection, and no process of the host is: it
-  // is of the pod that connected, even if the pid was reused.
-  bool is_connectors_pod = false;
-  bool is_unread = false;  // its process waits to write to it; set by the caller
-  bool is_known = true;    // false: the kernel did not report the other end
+  std::uint64_t network = 0;   // namespace of the connection; 0: unknown
+  bool is_unread = false;      // its process waits to write to it; set by the caller
+  bool is_known = true;        // false: the kernel did not report the other end
 
   bool operator==(const SocketPeer&) const = default;
 };
