@@ -28,7 +28,7 @@ struct Sources {
   bool allow_positionals = false;  // words that belong to no flag; else an error
   std::string program;             // what it is called by: may choose the profile
   // Of the command: taken among the arguments, and left to it.
-  OptionTable command_options = {};
+  OptionTable command_options;
 };
 
 struct Loaded {
