@@ -21,7 +21,7 @@ std::string limit_text(std::optional<std::uint64_t> bytes) {
 
 }  // namespace
 
-Status set_limits(const Ask& ask, const MemoryLimits& limits) {
+Status set_memory_limits(const Ask& ask, const MemoryLimits& limits) {
   const Result<std::string> servers = ask("get_server_list");
   if (!servers) return servers.error();
   for (unsigned ordinal = 0; ordinal < limits.size(); ++ordinal) {

@@ -16,7 +16,7 @@ namespace tranche::core {
 using Ask = std::function<Result<std::string>(const std::string& question)>;
 
 // Sets the limits for later servers and for running ones.
-Status set_limits(const Ask& ask, const MemoryLimits& limits);
+Status set_memory_limits(const Ask& ask, const MemoryLimits& limits);
 
 // Reads the limits of daemon and servers, and sets them again where they may have changed,
 // because root in a container can change those of a server. Returns what had changed, in

@@ -31,7 +31,7 @@ struct Daemon {
 
 TEST(MpsLimits, AreGivenToServersToComeBeforeThoseThatRun) {
   Daemon daemon{.answers = {{"get_server_list", "7\n9\n"}}};
-  ASSERT_TRUE(set_limits(daemon.ask(), {20 * kGiB}));
+  ASSERT_TRUE(set_memory_limits(daemon.ask(), {20 * kGiB}));
   EXPECT_THAT(daemon.asked,
               ElementsAre("get_server_list", HasSubstr("set_default_device_pinned_mem_limit 0"),
                           HasSubstr(" 7 0 "), HasSubstr(" 9 0 ")));
@@ -39,13 +39,13 @@ TEST(MpsLimits, AreGivenToServersToComeBeforeThoseThatRun) {
 
 TEST(MpsLimits, ThatAreTakenBackAreSoForServersToCome) {
   Daemon daemon{.answers = {{"get_server_list", "7\n"}}};
-  ASSERT_TRUE(set_limits(daemon.ask(), {std::nullopt}));
+  ASSERT_TRUE(set_memory_limits(daemon.ask(), {std::nullopt}));
   EXPECT_EQ(daemon.asked.size(), 2U);
 }
 
 TEST(MpsLimits, AreNotGivenWhereAnAnswerIsMissing) {
   Daemon daemon{.mute_at = "get_server_list"};
-  EXPECT_FALSE(set_limits(daemon.ask(), {kGiB}));
+  EXPECT_FALSE(set_memory_limits(daemon.ask(), {kGiB}));
   EXPECT_EQ(daemon.asked.size(), 1U);
 }
 

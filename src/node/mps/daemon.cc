@@ -246,7 +246,7 @@ Error MpsDaemon::ended_error() {
 Status MpsDaemon::apply_limits() {
   const MemoryLimits wanted = status().plan.limits;
   if (wanted == applied_) return Done{};
-  if (Status given = set_limits([this](const std::string& it) { return ask(it); }, wanted);
+  if (Status given = set_memory_limits([this](const std::string& it) { return ask(it); }, wanted);
       !given) {
     return given;
   }

@@ -41,7 +41,7 @@ bool is_same_daemon(MpsDaemonPlan a, const MpsDaemonPlan& b) {
 
 // Interval of checks for changes without events; empty: none needed.
 std::optional<std::chrono::seconds> between_looks(const std::optional<MpsPlan>& plan) {
-  if (plan && !plan->elsewhere.empty()) return kLookElsewhere;
+  if (plan && !plan->external.empty()) return kLookElsewhere;
   const bool mounts = plan && std::ranges::any_of(plan->daemons, &MpsDaemonPlan::shared_memory);
   return mounts ? std::optional(kLookAtMounts) : std::nullopt;
 }

@@ -30,7 +30,7 @@ struct CommandLine {
 // What a command line may have besides the options of the table.
 struct AlsoKnown {
   // Parsed as those of the table: who resolves the table alone does not see them.
-  OptionTable options = {};
+  OptionTable options;
   bool version = true;  // whether the program has a --version
 };
 CommandLine parse_command_line(OptionTable table, const std::vector<std::string>& arguments,

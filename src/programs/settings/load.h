@@ -27,7 +27,7 @@ struct Sources {
   bool allow_positionals = false;  // words without a flag; else an error
   std::string program;             // its name; may choose the profile
   // Of the command: taken among the arguments, and left to it.
-  OptionTable command_options = {};
+  OptionTable command_options;
 };
 
 struct Loaded {
