@@ -118,7 +118,9 @@ TEST_F(GrantStory, CdiSpecificationsHaveNoHookThatTheToolkitMayLack) {
   expect_allocatable(kGpu, 1);
   EXPECT_THAT(hooks(), testing::UnorderedElementsAre("create-symlinks", "create-symlinks",
                                                      "update-ldcache"));
-  expect_log("NVIDIA's container toolkit on this node version=\"not known: there is no /usr/bin/");
+  expect_log(
+      "NVIDIA's container toolkit on this node version=\"not known: there is no readable "
+      "/usr/bin/");
   EXPECT_THAT(command({"devices"}).output, HasSubstr("CDI specifications have: not known"));
 }
 

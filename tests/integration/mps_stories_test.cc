@@ -119,7 +119,7 @@ class ExclusiveMpsStory : public MpsStory {
     const std::size_t mark = log_mark();
     const std::string server(trim(ask_daemon("get_server_list")));
     ask_daemon("set_active_thread_percentage " + server + " 10");
-    expect_log_after(mark, "mps limit was changed by somebody else and is set again");
+    expect_log_after(mark, "mps limit was changed by another program");
   }
   // How often the simulated driver was opened, or looked at, since the last time.
   static int opens_seen(const UniqueFd& watch) {
@@ -160,7 +160,7 @@ TEST_F(ExclusiveMpsStory, ALookAtTheComputeModeDoesNotOpenADriverThatIsReleased)
   ASSERT_EQ(command({"resume"}).exit_code, 0);
   const std::size_t mark = log_mark();
   await_look();
-  expect_log_after(mark, "compute mode was changed by somebody else and is set again");
+  expect_log_after(mark, "compute mode was changed by another program");
 }
 
 }  // namespace

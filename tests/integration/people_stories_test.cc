@@ -84,8 +84,8 @@ TEST_F(PeopleStory, ATypoIsAnsweredWithWhatWasMeant) {
   const auto flag = command({"--mig-stategy=mixed"});
   EXPECT_EQ(flag.exit_code, 1);
   EXPECT_THAT(flag.error, HasSubstr("mig-strategy"));
-  EXPECT_THAT(command({"devices", "-o", "xml"}).error, HasSubstr("'table', 'json' or 'pods'"));
-  EXPECT_THAT(command({"numbers", "-o", "pods"}).error, HasSubstr("'table' or 'json'"));
+  EXPECT_THAT(command({"devices", "-o", "xml"}).error, HasSubstr("allowed: table, json, pods"));
+  EXPECT_THAT(command({"numbers", "-o", "pods"}).error, HasSubstr("allowed: table, json)"));
 }
 
 TEST_F(PeopleStory, AGpuInTheWrongPlaceIsAnsweredWithTheRightOne) {

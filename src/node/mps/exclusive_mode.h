@@ -22,7 +22,7 @@ struct ComputeModeDriver {
   SetComputeMode set;
   IsExclusive is_exclusive;
   // Whether the driver is closed by `release`: both calls fail until `resume`. Empty: never.
-  std::function<bool()> is_released = {};
+  std::function<bool()> is_released;
 };
 
 // Makes the devices exclusive or not, as planned. Restores only devices that we made exclusive.

@@ -210,9 +210,9 @@ TEST_F(DaemonOfOthers, IsRefusedWhereItsFolderIsAnotherUsers) {
 TEST_F(DaemonOfOthers, OfNvidiasIsSoughtWhenItSaysThatItIsReady) {
   elsewhere_.ready_when = {dir_.path(".ready"), dir_.path("x/.started")};
   elsewhere_.nvidia_root = "/run/nvidia/mps";
-  EXPECT_EQ(look().problem, "NVIDIA's MPS control daemon is not ready: none of " +
-                                dir_.path(".ready") + " and " + dir_.path("x/.started") +
-                                " is there; on the node that folder is /run/nvidia/mps, by "
+  EXPECT_EQ(look().problem, "NVIDIA's MPS control daemon is not ready: neither " +
+                                dir_.path(".ready") + " nor " + dir_.path("x/.started") +
+                                " exists; on the node that folder is /run/nvidia/mps, by "
                                 "--mps-root");
   std::ofstream{dir_.path(".ready")}.flush();
   EXPECT_EQ(look().problem, "there is no " + pipe_);

@@ -34,9 +34,6 @@ namespace tranche::programs {
 namespace {
 
 constexpr const char* kProgram = "mps-control-daemon";
-// Where the chart mounts the host's mps.root.
-constexpr const char* kRoot = "/mps";
-using Clock = std::chrono::steady_clock;
 // Between two looks at the driver and at a file behind links.
 constexpr std::chrono::seconds kLookAgain{30};
 
