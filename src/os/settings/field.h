@@ -105,6 +105,7 @@ inline constexpr Field field = {.set = set_member<kPath...>,
 // NOLINTEND(readability-identifier-naming)
 
 // The words of an enumeration, without a member.
+// Reads like a function in tables. NOLINTBEGIN(readability-identifier-naming)
 template <const auto& kWords>
 inline constexpr Field choice = {.type = ValueType::kChoice, .words = texts<kWords>};
 // NOLINTEND(readability-identifier-naming)
