@@ -126,11 +126,16 @@ class ByHelm(Installed):
 
     @extended
     def test_a_node_can_be_looked_at_before_anything_is_installed(self):
-        """By the command of docs/migrating-from-nvidia.md."""
+        """By the commands of docs/migrating-from-nvidia.md. Not by `kubectl run --rm -i`, which loses what a short
+        command printed before it attached."""
         changes = {"spec": {"nodeName": self.cluster.layout.place.node_name, "runtimeClassName": "nvidia"}}
-        seen = self.cluster.checked("kubectl", "run", "tranche-look", "--rm", "-i", "--restart=Never",
-                                    "--image=localhost/tranche-device-plugin:0.1.0",
-                                    f"--overrides={json.dumps(changes)}", "--", "devices")
+        self.cluster.checked("kubectl", "run", "tranche-look", "--restart=Never",
+                             "--image=localhost/tranche-device-plugin:0.1.0", f"--overrides={json.dumps(changes)}",
+                             "--", "devices")
+        self.addCleanup(self.cluster.inside, "kubectl", "delete", "pod", "tranche-look", "--ignore-not-found")
+        self.cluster.checked("kubectl", "wait", "pod/tranche-look", "--for=jsonpath={.status.phase}=Succeeded",
+                             "--timeout=60s")
+        seen = self.cluster.checked("kubectl", "logs", "tranche-look")
         self.assertIn("A100", seen)
         self.assertIn("nvidia.com/gpu", seen)
         self.assertEqual(self.agent_pods(), [])
