@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       std::string_view(reinterpret_cast<const char*>(data), size));
   if (!grant) return 0;
   const auto again = tranche::formats::parse_nested_grant(tranche::formats::to_json(*grant));
-  if (!again || tranche::formats::to_json(*again) != tranche::formats::to_json(*grant))
+  if (!again || tranche::formats::to_json(*again) != tranche::formats::to_json(*grant)) {
     std::abort();
+  }
   return 0;
 }

@@ -182,8 +182,9 @@ void fold_answer(NodeState& state, const GpuUuid& gpu, const GpuReading& one,
   for (Fault& fault : state.faults) {
     if (fault.gpu != gpu) continue;
     if (!fault.order_unknown) {
-      if (state.driver_was_unloaded)
+      if (state.driver_was_unloaded) {
         note_reset(fault, "the driver's kernel module was loaded again");
+      }
       if (!fallen.empty() && is_after(fault, state.session)) note_reset(fault, fallen);
     }
     fault.order_unknown = false;

@@ -279,8 +279,9 @@ TEST_F(ScannerOnAScript, SaysWhatKeepsTheDriverOpen) {
   source_.until_closed();
   until_unhealthy({"GPU-0"});
   std::string problem;
-  while (problem != "nvmlDeviceGetName")
+  while (problem != "nvmlDeviceGetName") {
     problem = scanner->wait_for(request, std::chrono::milliseconds(1));
+  }
   EXPECT_EQ(shown_.get().value->still_open, "nvmlDeviceGetName");
   const auto says_closed = [&] {
     const std::lock_guard lock(lines_mutex_);

@@ -175,8 +175,9 @@ Status remove_content(int folder, const std::string& path, dev_t device) {
   for (const std::string& name : *names) {
     // The mark goes last, so that a later agent recognizes what is left.
     if (name == kMpsMark) continue;
-    if (Status gone = remove_one(folder, name, fmt::format("{}/{}", path, name), device); !gone)
+    if (Status gone = remove_one(folder, name, fmt::format("{}/{}", path, name), device); !gone) {
       return gone;
+    }
   }
   return remove_one(folder, kMpsMark, fmt::format("{}/{}", path, kMpsMark), device);
 }

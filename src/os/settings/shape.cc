@@ -193,10 +193,12 @@ class ShapeCheck {
       }
     }
     const std::vector<std::string> homes = paths_of(key);
-    if (!homes.empty())
+    if (!homes.empty()) {
       return fmt::format("misplaced key '{}'; it belongs at {}", key, join(homes, " or "));
-    if (const auto near = nearest(key, siblings))
+    }
+    if (const auto near = nearest(key, siblings)) {
       return fmt::format("{}did you mean '{}'?", what, *near);
+    }
     std::vector<std::string> names;
     for (const KeySpec& spec : schema_.keys()) names.emplace_back(last_name(spec.path));
     if (const auto near = nearest(key, names)) {

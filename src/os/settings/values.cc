@@ -29,8 +29,9 @@ Result<Value> read_bool(const std::string& word) {
 
 Result<Value> read_unsigned(const std::string& word) {
   const auto parsed = parse_number<unsigned>(word);
-  if (!parsed)
+  if (!parsed) {
     return refused(fmt::format("expected a whole number of 0 or more, found '{}'", brief(word)));
+  }
   return Value(*parsed);
 }
 
@@ -145,8 +146,9 @@ std::string allowed_hint(std::string_view word, const std::vector<std::string>& 
   if (word.find("\xE2\x80") != std::string_view::npos) {
     return hint + "; the quotes are typographic ones, write plain ones or none";
   }
-  if (const auto near = nearest(brief(word), allowed))
+  if (const auto near = nearest(brief(word), allowed)) {
     hint += fmt::format("; did you mean '{}'?", *near);
+  }
   return hint;
 }
 

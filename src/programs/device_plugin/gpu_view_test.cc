@@ -155,8 +155,9 @@ TEST(GpuView, SaysThatAHealthyGpuOffersNothing) {
   NodeStatus status = a_status();
   for (Offer& offer : status.catalog.offers) {
     for (OfferedDevice& device : offer.devices) {
-      if (device.uuid == "GPU-2")
+      if (device.uuid == "GPU-2") {
         device.health.troubles = {"MPS: the MPS daemon gpu-2 is in trouble"};
+      }
     }
   }
   status.mps = {{.plan = {.name = "gpu-2", .devices = {"GPU-2"}}, .state = MpsState::kTrouble}};

@@ -107,8 +107,9 @@ int dispatch(const std::string& command, Sources sources) {
   sources.allow_positionals = command == "release" || command == "numbers" || command == "resume" ||
                               command == "devices" || command == "check-config";
   const Result<Loaded> loaded = load_settings(sources);
-  if (!loaded)
+  if (!loaded) {
     return complain_of_settings(loaded.error().message, command, config_file_of(sources));
+  }
   if (loaded->wants_help) {
     std::cout << (command.empty() ? help_text(kProgram) : command_help(kProgram, command));
     return 0;
@@ -162,8 +163,9 @@ extern "C" int __lsan_do_recoverable_leak_check() __attribute__((weak));  // NOL
 
 int main(int argc, char** argv) {
   // The driver's MPS programs call us by a name of their own.
-  if (const std::optional<int> played = tranche::programs::play_mps_role({argv, argv + argc}))
+  if (const std::optional<int> played = tranche::programs::play_mps_role({argv, argv + argc})) {
     return *played;
+  }
   // By default each thread gets a heap of its own, and keeps what a large
   // request once took there. Ours allocate seldom and never at the same time.
   ::mallopt(M_ARENA_MAX, 1);  // NOLINT(concurrency-mt-unsafe): there is one thread yet

@@ -163,8 +163,9 @@ std::vector<std::string> unreadable_notes(const std::string& state_dir) {
   if (!names) return notes;
   for (const std::string& name : *names) {
     for (const Meaning& meaning : kMeanings) {
-      if (name.starts_with(meaning.prefix))
+      if (name.starts_with(meaning.prefix)) {
         notes.push_back(below(state_dir, name) + " " + meaning.text);
+      }
     }
   }
   return notes;

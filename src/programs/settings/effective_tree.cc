@@ -30,8 +30,9 @@ class TreeMaker {
     const Schema& schema = file_schema();
     for (const KeySpec& key : schema.keys()) {
       if (key.flag != nullptr) put_setting(root, key);
-      if (key.path == "resources.gpus")
+      if (key.path == "resources.gpus") {
         put_rows(root, key.path, gpu_name_keys(), sharing.gpu_names);
+      }
       if (key.path == "resources.mig") put_rows(root, key.path, mig_name_keys(), sharing.mig_names);
       if (key.path == replicated) put_replications(root, key.path);
       if (key.path == "tranche.policies") put_rows(root, key.path, policy_keys(), sharing.policies);

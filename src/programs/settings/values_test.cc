@@ -50,8 +50,9 @@ TEST(FlagTable, HasNoNameTwice) {
   std::set<std::string> names = {"h", "help", "version"};
   std::set<std::string> variables;
   std::set<std::string_view> keys;
-  for (const std::string& name : option_names(flag_table()))
+  for (const std::string& name : option_names(flag_table())) {
     EXPECT_TRUE(names.insert(name).second) << name;
+  }
   for (const Option& flag : flag_table()) {
     for (const std::string& variable : flag.variables()) {
       EXPECT_TRUE(variables.insert(variable).second) << variable;
