@@ -72,20 +72,21 @@ template <typename Row>
 struct RowKey {
   std::string_view name;
   KeyKind kind = KeyKind::kText;
-  std::string_view takes = {};  // of kOwn
+  std::string_view takes;  // of kOwn
   Texts words = nullptr;
-  std::string_view fallback = {};
+  std::string_view fallback;
   std::string_view help;
   bool is_term = false;  // rows of one name must agree
   RowField<Row> field;
   bool (*applies)(const Row& row) = nullptr;  // whether it fits the earlier keys; null: always
-  std::string_view misfit = {};               // the message where it does not
+  std::string_view misfit;                    // the message where it does not
 };
 template <typename Row>
 using RowKeys = std::span<const RowKey<Row>>;
 
 // `kRead(value)` returns the member's value; nothing if it complained, or if the value is not of
 // the key's type, which shape.h reports. `kShow` makes a node of the member.
+// Reads like a function in tables. NOLINTBEGIN(readability-identifier-naming)
 template <auto kRead, auto kShow, auto... kPath>
 inline constexpr RowField<RootOf<kPath...>> member = {
     .read =
@@ -104,13 +105,16 @@ inline constexpr RowField<RootOf<kPath...>> member = {
         [](const RootOf<kPath...>& one, const RootOf<kPath...>& other) {
           return member_at(one, kPath...) == member_at(other, kPath...);
         }};
+// NOLINTEND(readability-identifier-naming)
 
 inline std::optional<bool> read_truth(RowValue& value) {
   if (!is_bool(value.node())) return std::nullopt;
   return scalar_truth(value.node());
 }
+// Reads like a function in tables. NOLINTBEGIN(readability-identifier-naming)
 template <auto... kPath>
 inline constexpr auto truth_member = member<read_truth, truth_node, kPath...>;
+// NOLINTEND(readability-identifier-naming)
 
 template <const auto& kWords>
 auto read_word(RowValue& value) {
@@ -126,8 +130,10 @@ template <const auto& kWords>
 ConfigNode word_node(const decltype(kWords[0].meaning)& meaning) {
   return text_node(std::string(text_of(kWords, meaning)));
 }
+// Reads like a function in tables. NOLINTBEGIN(readability-identifier-naming)
 template <const auto& kWords, auto... kPath>
 inline constexpr auto word_member = member<read_word<kWords>, word_node<kWords>, kPath...>;
+// NOLINTEND(readability-identifier-naming)
 
 // The list at `path` and the keys of its rows, for a schema.
 template <typename Row>

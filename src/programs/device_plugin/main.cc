@@ -96,8 +96,9 @@ int dispatch(const std::string& command, Sources sources) {
   sources.command_options = options_of_command(command);
   const Result<CommandOptions> options = read_command_options(sources);
   if (!options) return complain(options.error().message);
-  if (command == "release" && options->gpu) {
-    return complain("release takes GPUs without a flag: `release " + *options->gpu + "`");
+  const std::optional<std::string>& gpu = options->gpu;
+  if (command == "release" && gpu) {
+    return complain("release takes GPUs without a flag: `release " + *gpu + "`");
   }
   if (command == "check-config") {
     if (const std::string problem = take_file(sources); !problem.empty()) {
@@ -121,7 +122,7 @@ int dispatch(const std::string& command, Sources sources) {
     std::cout << kProgram << " " << kVersion << "\n";
     return 0;
   }
-  if (command == "devices") return run_devices(*loaded, options->format, options->gpu);
+  if (command == "devices") return run_devices(*loaded, options->format, gpu);
   if (command == "check-config") return run_check_config(*loaded, options->format);
   if (command == "capture") return run_capture(*loaded, options->anonymous);
   if (command == "release") return run_release(*loaded);

@@ -16,7 +16,7 @@ namespace {
 struct Command {
   std::string_view name;
   std::string_view help;
-  std::string_view words = {};  // after the command's name
+  std::string_view words;  // after the command's name
 };
 constexpr std::array kCommands = {
     Command{"devices",
