@@ -51,7 +51,7 @@ def object_of(entry):
 def checks_of(path, analyze):
     if analyze:
         return "-*,clang-analyzer-*"
-    is_test = path.stem.endswith("_test") or "integration" in path.parts
+    is_test = path.stem.endswith("_test") or "integration" in path.parts or "testing" in path.parts
     return CHECKS_OF_TESTS if is_test else ""
 
 

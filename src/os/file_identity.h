@@ -4,11 +4,11 @@
 // file written again.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-struct stat;
 
 namespace tranche::os {
 

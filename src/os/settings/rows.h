@@ -91,6 +91,8 @@ template <auto kRead, auto kShow, auto... kPath>
 inline constexpr RowField<RootOf<kPath...>> member = {
     .read =
         [](RootOf<kPath...>& row, RowValue& value) {
+          // The member may be an optional, too.
+          // NOLINTNEXTLINE(bugprone-optional-value-conversion)
           if (auto read = kRead(value)) member_at(row, kPath...) = *std::move(read);
         },
     .show = [](const RootOf<kPath...>& row) -> std::optional<ConfigNode> {

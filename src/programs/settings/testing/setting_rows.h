@@ -32,14 +32,14 @@ std::vector<SettingRow> agent_rows();   // paths on the node
 std::vector<SettingRow> old_rows();     // taken from other plugins, some without effect
 
 inline const std::vector<SettingRow>& all_rows() {
-  static const std::vector<SettingRow> kRows = [] {
+  static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
     for (const auto& part : {nvidia_rows(), our_rows(), agent_rows(), old_rows()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
   }();
-  return kRows;
+  return rows;
 }
 
 }  // namespace tranche::programs::testing
