@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The trouble with the driver is every GPU's: it is said once, in the head and below the table.
+// A driver trouble concerns every GPU: shown once, in the head and below the table.
 bool is_of_driver(const Json& reason) { return text_of(reason).starts_with("driver: "); }
 
 std::string health_text(const Json& health) {
