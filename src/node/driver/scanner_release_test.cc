@@ -57,7 +57,7 @@ TEST_F(ReleasedScanner, IsNotClosedWhileSomethingElseOfTheAgentHasTheDriverOpen)
   std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
   const std::uint64_t request = scanner->release({});
   until([](const Inventory& inventory) { return inventory.still_open == "a compute mode"; });
-  EXPECT_EQ(scanner->wait_for(request, std::chrono::milliseconds(0)), "a compute mode");
+  until_kept_open(*scanner, request, "a compute mode");
   is_open = false;
   EXPECT_EQ(scanner->wait_for(request, kLong), "");
   until([](const Inventory& inventory) { return inventory.still_open.empty(); });

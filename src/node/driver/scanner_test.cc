@@ -278,10 +278,7 @@ TEST_F(ScannerOnAScript, SaysWhatKeepsTheDriverOpen) {
   std::jthread thread([&](const std::stop_token& stop) { scanner->run(stop); });
   source_.until_closed();
   until_unhealthy({"GPU-0"});
-  std::string problem;
-  while (problem != "nvmlDeviceGetName") {
-    problem = scanner->wait_for(request, std::chrono::milliseconds(1));
-  }
+  until_kept_open(*scanner, request, "nvmlDeviceGetName");
   EXPECT_EQ(shown_.get().value->still_open, "nvmlDeviceGetName");
   const auto says_closed = [&] {
     const std::lock_guard lock(lines_mutex_);

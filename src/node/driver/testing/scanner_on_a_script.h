@@ -140,6 +140,13 @@ class ScannerOnAScript : public testing::Test {
   void until_unhealthy(const std::vector<std::string>& uuids) {
     until([&](const Inventory& inventory) { return unhealthy(inventory) == uuids; });
   }
+  // The scanner publishes its inventory first and answers waits after that.
+  static void until_kept_open(Scanner& scanner, std::uint64_t request, std::string_view by) {
+    const auto end = std::chrono::steady_clock::now() + kLong;
+    while (scanner.wait_for(request, std::chrono::milliseconds(1)) != by) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << "not kept open by " << by;
+    }
+  }
 
   TempDir dir_;
   ScriptedSource source_;
