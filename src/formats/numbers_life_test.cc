@@ -5,6 +5,7 @@
 // each slot has.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <random>

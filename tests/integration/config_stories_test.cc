@@ -98,7 +98,7 @@ TEST_F(ConfigStory, AUnitThatWasChosenStaysWhenTheLargeGpusAreGone) {
   std::filesystem::remove_all(path("root"));
   make_node("t4-quad");
   start_agent({"--config-file=" + path("config.yaml")});
-  expect_allocatable("a.b/memory", 4 * 15 * 16);
+  expect_allocatable("a.b/memory", 4L * 15 * 16);
   expect_log("a unit stays 64MiB");
 }
 

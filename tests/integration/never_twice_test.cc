@@ -68,7 +68,6 @@ TEST_F(NeverTwice, ReplicasKeepTheirMemoryWhenThereAreToBeMoreOfThem) {
 TEST_F(NeverTwice, ANameThatIsOfferedNoMoreGrantsNothing) {
   begin_with(policies(replica_row(2, "none")));
   expect_allocatable(kReplicas, 4);
-  const std::string socket = agent_socket();
   write("config.yaml", "version: v1\n");
   expect_allocatable(kGpu, 2);
   // The kubelet may still ask, until it has seen the empty list.

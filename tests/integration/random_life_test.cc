@@ -60,7 +60,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
       case 10: return recut();
       case 11: return random_() % 2 == 0 ? lose_or_regain_limits() : fall_off_or_come_back();
       case 12: return reload_while_unhealthy();
-      case 13: return reload_while_the_kubelet_is_slow();
+      default: return reload_while_the_kubelet_is_slow();
     }
   }
 

@@ -223,7 +223,7 @@ TEST(Xid, ThatNeedsAResetStaysWhateverTimePasses) {
   NodeState state = with_event(node_of(1), xid("GPU-0", 79), {}, kAround);
   for (int day = 0; day < 100; ++day) {
     Surroundings later = kAround;
-    later.now += 86400 * day;
+    later.now += 86400L * day;
     state = with_reading(state, all_fine(1, 2 + static_cast<std::uint64_t>(day)), later);
   }
   EXPECT_THAT(unhealthy(state), ElementsAre("GPU-0"));

@@ -50,7 +50,8 @@ const Offer& named(const Catalog& all, const char* name) {
   return *std::ranges::find(all.offers, ResourceName(name), &Offer::name);
 }
 
-Holding held(const Catalog& all, const char* name, unsigned gpu, std::vector<unsigned> numbers) {
+Holding held(const Catalog& all, const char* name, unsigned gpu,
+             const std::vector<unsigned>& numbers) {
   const OfferedDevice& device = named(all, name).devices[gpu];
   Holding holding{.resource = name, .holder = {"default", "pod-a", "", "main"}};
   for (const unsigned number : numbers) {

@@ -67,7 +67,7 @@ class DaemonOfOthers : public testing::Test {
   const std::string pipe_ = dir_.path("pipe");
   ExternalMps elsewhere_;
   OutsideWatch watch_{true};
-  OutsideWatch::Clock::time_point now_{};
+  OutsideWatch::Clock::time_point now_;
 };
 
 TEST_F(DaemonOfOthers, IsFoundWhenItComesAndMissedWhenItGoes) {

@@ -67,7 +67,7 @@ class World {
       case 12: return break_or_mend();
       case 13: return reload();
       case 14: return random_() % 3 == 0 ? lose_or_regain_enforcement() : start_container();
-      case 15: return random_() % 3 == 0 ? change_hardware() : start_container();
+      default: return random_() % 3 == 0 ? change_hardware() : start_container();
     }
   }
 
