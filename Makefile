@@ -81,7 +81,7 @@ build-release:
 
 # On a real Kubernetes; STORIES="name ..." runs only those, SET=core or SET=extended a part.
 SET ?= all
-E2E_PROGRAMS := tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder pod-resources \
+E2E_PROGRAMS := tranche-device-plugin tranche-sim kubelet-standin kubelet-recorder pod-resources api-client \
   mps-control-standin mps-libcuda-standin
 e2e:
 	@tools/install-deps e2e

@@ -9,6 +9,7 @@ find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # headers alone
 find_program(PROTOC protoc REQUIRED)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
@@ -48,3 +49,13 @@ endforeach()
 find_library(YAML_CPP NAMES libyaml-cpp.a REQUIRED)
 add_library(yaml_static INTERFACE)
 target_link_libraries(yaml_static INTERFACE ${YAML_CPP})
+
+# Base64.
+tranche_static(absl_static absl_strings)
+
+# TLS to the API server. The archives need each other in this order.
+find_library(SSL_ARCHIVE NAMES libssl.a REQUIRED)
+find_library(CRYPTO_ARCHIVE NAMES libcrypto.a REQUIRED)
+add_library(tls_static INTERFACE)
+target_link_libraries(tls_static INTERFACE ${SSL_ARCHIVE} ${CRYPTO_ARCHIVE} Boost::headers
+  Threads::Threads ${CMAKE_DL_LIBS})

@@ -12,6 +12,10 @@ namespace base {}
 namespace os {
 using namespace base;
 }
+namespace kube {
+using namespace base;
+using namespace os;
+}  // namespace kube
 namespace core {
 using namespace base;
 }
@@ -28,6 +32,7 @@ using namespace formats;
 namespace programs {
 using namespace base;
 using namespace os;
+using namespace kube;
 using namespace core;
 using namespace formats;
 using namespace node;
@@ -37,6 +42,7 @@ using namespace node;
 namespace testbed {
 using namespace base;
 using namespace os;
+using namespace kube;
 using namespace core;
 using namespace formats;
 using namespace node;
@@ -44,6 +50,7 @@ using namespace node;
 namespace tests {
 using namespace base;
 using namespace os;
+using namespace kube;
 using namespace core;
 using namespace formats;
 using namespace node;

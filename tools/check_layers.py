@@ -13,14 +13,15 @@ import sys
 MAY_INCLUDE = {
     "base": [],
     "os": ["base"],
+    "kube": ["base", "os"],
     "core": ["base"],
     "formats": ["base", "core"],
     "node": ["base", "os", "core", "formats"],
-    "programs": ["base", "os", "core", "formats", "node"],
+    "programs": ["base", "os", "kube", "core", "formats", "node"],
     # The simulated driver has the driver's C ABI from where the agent has it, and the
     # client of pod-resources is the agent's.
-    "testbed": ["base", "os", "core", "node"],
-    "tests": ["base", "os", "core", "formats", "node", "programs", "testbed"],
+    "testbed": ["base", "os", "kube", "core", "node"],
+    "tests": ["base", "os", "kube", "core", "formats", "node", "programs", "testbed"],
     "demo": ["base", "os", "testbed"],
 }
 # Tests may also make files; those of the node and its programs use the test bed.
@@ -35,7 +36,9 @@ ONLY_IN = {  # header prefix: the folders that may include it
     # one of its functions.
     "dlfcn.h": ["src/node/driver", "src/node/mps", "src/programs/device_plugin/older_glibc", "testbed", "tests"],
     # Base64, of which gRPC brings a good one along.
-    "absl/": ["src/formats"],
+    "absl/": ["src/formats", "src/kube"],
+    "boost/": ["src/kube"],
+    "openssl/": ["src/kube"],
     "yaml-cpp/": ["src/os/settings", "src/node/capture", "testbed"],
 }
 # What decides reaches no file, thread, clock or log; time points as values are fine.

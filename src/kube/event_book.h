@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which events to write. The first of a kind about an object is written at once; repeats within
+// ten minutes are counted and written as a series at most once in that time. So a fault that
+// flaps all night is a handful of objects. Pure: the caller brings the time and writes.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "kube/request.h"
+#include "kube/watch_event.h"
+
+namespace tranche::kube {
+
+// What an event is about.
+struct ObjectReference {
+  std::string api_version;
+  std::string kind;
+  std::string space;  // namespace; empty: of the whole cluster
+  std::string name;
+  std::string uid;
+
+  auto operator<=>(const ObjectReference&) const = default;
+};
+
+struct Event {
+  ObjectReference regarding;
+  bool is_warning = false;
+  std::string reason;  // "GpuUnhealthy"
+  std::string action;  // "Monitor"
+  std::string note;    // for people
+
+  bool operator==(const Event&) const = default;
+};
+
+class EventBook {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Reporter {
+    std::string controller;  // "tranche.dev/device-plugin"
+    std::string instance;    // the node
+  };
+  struct Moment {
+    Clock::time_point now;
+    std::string wall;      // MicroTime
+    std::string name_tag;  // makes the name of a new event unique
+  };
+
+  explicit EventBook(Reporter reporter) : reporter_(std::move(reporter)) {}
+
+  // The request that the event needs now; empty: it was counted.
+  std::optional<Request> note(const Event& event, const Moment& moment);
+  // Series whose count has grown and whose time has come.
+  std::vector<Request> due(const Moment& moment);
+  // The earliest of these.
+  std::optional<Clock::time_point> next_due() const;
+
+  static constexpr std::chrono::minutes kWindow{10};
+  static constexpr std::size_t kMostKnown = 1024;
+
+ private:
+  struct Known {
+    std::string space;
+    std::string name;
+    std::string note;
+    unsigned count = 1;
+    unsigned written = 1;
+    Clock::time_point written_at;
+    std::string last_seen;  // MicroTime
+  };
+  using Key = std::tuple<ObjectReference, std::string>;  // and the reason
+
+  Request create(const Event& event, const Known& known, const std::string& wall) const;
+  static Request series(Known& known, const Moment& moment);
+  void forget_old(Clock::time_point now);
+
+  const Reporter reporter_;
+  std::map<Key, Known> known_;
+};
+
+// The time as Kubernetes' MicroTime: "2026-11-18T00:24:55.123456Z".
+std::string micro_time(std::chrono::system_clock::time_point when);
+
+}  // namespace tranche::kube

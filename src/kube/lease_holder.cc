@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/lease_holder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "os/worker.h"
+
+namespace tranche::kube {
+namespace {
+
+// Candidates wait up to this much longer, in parts of the retry period, so that they do not all
+// come at once.
+constexpr double kJitter = 1.2;
+
+std::string path_of(const LeasePlace& place) {
+  return "/apis/coordination.k8s.io/v1/namespaces/" + url_escaped(place.space) + "/leases";
+}
+
+}  // namespace
+
+LeaseHolder::LeaseHolder(ApiClient& client, LeasePlace place, const std::string& identity,
+                         LeaseTimes times, LeaseHooks hooks)
+    : client_(client),
+      place_(std::move(place)),
+      times_(times),
+      hooks_(std::move(hooks)),
+      election_(identity, times) {}
+
+void LeaseHolder::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Status done = step(stop);
+    if (stop.stop_requested()) break;
+    const std::string problem = done ? "" : done.error().message;
+    if (problem != std::exchange(problem_, problem)) hooks_.trouble(problem);
+    tell();
+    const double factor = election_.leads(Clock::now()) ? 1 : 1 + kJitter * hooks_.chance();
+    sleep_unless_stopped(
+        stop, std::chrono::duration_cast<std::chrono::milliseconds>(times_.retry * factor));
+    tell();
+  }
+  give_up();
+}
+
+Status LeaseHolder::step(const std::stop_token& stop) {
+  // Who holds it knows what is written there.
+  if (!election_.leads(Clock::now())) {
+    if (Status known = read(stop); !known) return known;
+  }
+  const auto record = election_.next(Clock::now(), hooks_.wall());
+  return record ? write(*record, stop) : Status(Done{});
+}
+
+Status LeaseHolder::read(const std::stop_token& stop) {
+  const Request request{.target = path_of(place_) + "/" + url_escaped(place_.name)};
+  const Result<Response> response = send(request, stop);
+  if (response && response->status == 404) {
+    election_.saw(std::nullopt, Clock::now());
+    return Done{};
+  }
+  if (!response || !response->ok()) {
+    election_.failed();
+    return response ? error_of(request, *response) : response.error();
+  }
+  election_.saw(lease_record(Json::parse(response->body, nullptr, false)), Clock::now());
+  return Done{};
+}
+
+Status LeaseHolder::write(const LeaseRecord& record, const std::stop_token& stop) {
+  const bool is_new = record.resource_version.empty();
+  const Request request{.verb = is_new ? Verb::kPost : Verb::kPut,
+                        .target = path_of(place_) + (is_new ? "" : "/" + url_escaped(place_.name)),
+                        .content_type = kJson,
+                        .body = lease_object(place_.space, place_.name, record).dump()};
+  const Clock::time_point asked = Clock::now();
+  const Result<Response> response = send(request, stop);
+  if (response && response->ok()) {
+    election_.wrote(lease_record(Json::parse(response->body, nullptr, false)), asked);
+    return Done{};
+  }
+  election_.failed();
+  // Somebody else was faster, which is no trouble.
+  if (response && response->status == 409) return Done{};
+  return response ? error_of(request, *response) : response.error();
+}
+
+Result<Response> LeaseHolder::send(const Request& request, const std::stop_token& stop) {
+  const auto now = Clock::now();
+  const auto leads_until = election_.leads_until();
+  const std::chrono::milliseconds patience =
+      leads_until && *leads_until > now
+          ? std::chrono::duration_cast<std::chrono::milliseconds>(*leads_until - now)
+          : times_.renew_deadline;
+  return client_.send(request, patience, stop);
+}
+
+// So that the next one need not wait until it expires.
+void LeaseHolder::give_up() {
+  if (!std::exchange(told_, false)) return;
+  hooks_.changed(false);  // first: from now on another may lead
+  Status done = Done{};
+  // The stop may have cut off a write, and then we do not know what is there.
+  if (!election_.is_known()) done = read({});
+  const auto record = election_.release(hooks_.wall());
+  if (done && record) done = write(*record, {});
+  if (!done) hooks_.trouble(done.error().message);
+}
+
+void LeaseHolder::tell() {
+  const bool leads = election_.leads(Clock::now());
+  if (leads != std::exchange(told_, leads)) hooks_.changed(leads);
+}
+
+}  // namespace tranche::kube

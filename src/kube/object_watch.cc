@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/object_watch.h"
+
+#include <optional>
+
+#include "os/worker.h"
+
+namespace tranche::kube {
+namespace {
+
+constexpr std::size_t kPage = 500;
+// The server ends a watch after a time between these, so that not all end at once.
+constexpr unsigned kLeastSeconds = 300, kMostSeconds = 600;
+// How much longer than that we listen.
+constexpr std::chrono::seconds kGrace{30};
+
+}  // namespace
+
+ObjectWatch::ObjectWatch(ApiClient& client, WatchOptions options, WatchHandlers handlers)
+    : client_(client),
+      options_(std::move(options)),
+      handlers_(std::move(handlers)),
+      backoff_(options_.backoff) {}
+
+void ObjectWatch::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Ended ended = step(stop);
+    if (stop.stop_requested()) return;
+    switch (ended.outcome) {
+      case Outcome::kGoOn: continue;
+      case Outcome::kExpired: cache_.expire(); continue;
+      case Outcome::kRefused: has_watch_list_ = false; continue;
+      case Outcome::kFailed: break;
+    }
+    report(ended.problem);
+    sleep_unless_stopped(
+        stop, backoff_.next(Backoff::Clock::now(), handlers_.chance(), ended.retry_after));
+  }
+}
+
+ObjectWatch::Ended ObjectWatch::step(const std::stop_token& stop) {
+  if (!cache_.resource_version().empty()) return watch(false, stop);
+  if (has_watch_list_) return watch(true, stop);
+  return list(stop);
+}
+
+ObjectWatch::Ended ObjectWatch::list(const std::stop_token& stop) {
+  cache_.begin_list();
+  std::string next;
+  while (true) {
+    auto query = options_.query;
+    query.emplace_back("limit", std::to_string(kPage));
+    if (!next.empty()) query.emplace_back("continue", next);
+    const Request request{.target = with_query(options_.path, query)};
+    const Result<Response> response = client_.send(request, options_.patience, stop);
+    if (Ended bad = ended(request, response); bad.outcome != Outcome::kGoOn) return bad;
+    Json body = Json::parse(response->body, nullptr, false);
+    const auto items = body.is_object() ? body.find("items") : body.end();
+    if (!body.is_object() || items == body.end() || !items->is_array()) {
+      return {Outcome::kFailed, "GET " + options_.path + ": the answer is no list", {}};
+    }
+    for (Json& item : *items) {
+      if (handlers_.strip) handlers_.strip(item);
+      tell(cache_.take_listed(std::move(item)));
+    }
+    const Json metadata = body.value("metadata", Json::object());
+    const auto more = metadata.find("continue");
+    next = more != metadata.end() && more->is_string() ? more->get<std::string>() : "";
+    if (next.empty()) {
+      tell(cache_.end_list(resource_version_of(body)));
+      return {};
+    }
+  }
+}
+
+ObjectWatch::Ended ObjectWatch::watch(bool with_initial_events, const std::stop_token& stop) {
+  const auto seconds =
+      kLeastSeconds + static_cast<unsigned>(handlers_.chance() * (kMostSeconds - kLeastSeconds));
+  auto query = options_.query;
+  query.emplace_back("watch", "1");
+  query.emplace_back("allowWatchBookmarks", "true");
+  query.emplace_back("timeoutSeconds", std::to_string(seconds));
+  if (with_initial_events) {
+    query.emplace_back("sendInitialEvents", "true");
+    query.emplace_back("resourceVersionMatch", "NotOlderThan");
+    cache_.begin_list();
+  } else {
+    query.emplace_back("resourceVersion", cache_.resource_version());
+  }
+  const Request request{.target = with_query(options_.path, query)};
+  LineSplitter lines(options_.longest_line);
+  Ended result;
+  const Result<Response> response = client_.stream(
+      request, {options_.patience, std::chrono::seconds(seconds) + kGrace},
+      [&](std::string_view chunk) {
+        const Result<std::vector<std::string>> complete = lines.take(chunk);
+        if (!complete) {
+          result = {Outcome::kFailed, complete.error().message, {}};
+          return false;
+        }
+        for (const std::string& line : *complete) {
+          result = take_line(line);
+          if (result.outcome != Outcome::kGoOn) return false;
+        }
+        return true;
+      },
+      stop);
+  if (result.outcome != Outcome::kGoOn) return result;
+  result = ended(request, response);
+  // A server without WatchList refuses the query.
+  const bool is_refused = response && (response->status == 400 || response->status == 422);
+  if (with_initial_events && is_refused) return {.outcome = Outcome::kRefused};
+  // Cut off while it was sending the initial events: they begin again from the front.
+  if (result.outcome == Outcome::kGoOn && cache_.is_listing()) {
+    return {Outcome::kFailed, "the watch ended before all objects were listed", {}};
+  }
+  return result;
+}
+
+ObjectWatch::Ended ObjectWatch::take_line(const std::string& line) {
+  Result<WatchEvent> event = parse_watch_event(line);
+  if (!event) return {Outcome::kFailed, event.error().message, {}};
+  if (event->type == WatchEventType::kError) {
+    if (event->error_code == 410) return {.outcome = Outcome::kExpired};
+    const Response status{.status = event->error_code, .body = event->object.dump()};
+    return {Outcome::kFailed, error_of({.target = options_.path}, status).message, {}};
+  }
+  if (handlers_.strip && event->type != WatchEventType::kBookmark) handlers_.strip(event->object);
+  tell(cache_.take(*std::move(event)));
+  return {};
+}
+
+ObjectWatch::Ended ObjectWatch::ended(const Request& request, const Result<Response>& response) {
+  if (!response) return {Outcome::kFailed, response.error().message, {}};
+  if (response->status == 410) return {.outcome = Outcome::kExpired};
+  if (!response->ok()) {
+    return {Outcome::kFailed, error_of(request, *response).message, response->retry_after};
+  }
+  return {};
+}
+
+void ObjectWatch::tell(const ObjectChanges& changes) {
+  report("");
+  const bool is_news = cache_.is_complete() && !cache_.is_listing() && !told_complete_;
+  told_complete_ = told_complete_ || is_news;
+  if (!changes.empty() || is_news) handlers_.changed(changes, cache_.is_complete());
+}
+
+void ObjectWatch::report(const std::string& problem) {
+  if (problem == problem_) return;
+  problem_ = problem;
+  if (handlers_.trouble) handlers_.trouble(problem);
+}
+
+}  // namespace tranche::kube
