@@ -41,7 +41,7 @@ std::string usage() {
          options_help(kOptions) +
          "\n"
          "It waits for the kubelet, follows its restarts, and ends with SIGTERM or SIGINT.\n"
-         "Status 0: ended as told; 1: a folder or the transcript failed; 2: wrong flags.\n";
+         "Status 0: ended by a signal; 1: a folder or the transcript failed; 2: wrong flags.\n";
 }
 
 }  // namespace tranche::testbed::recorder

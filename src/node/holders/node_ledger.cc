@@ -49,8 +49,8 @@ std::string NodeLedger::problem() const {
           : fmt::format("there is no folder {}; mount it (the chart does)", parent_of(socket));
   return fmt::format(
       "a GPU that is offered under several names, or by its largest free block, needs the "
-      "kubelet's pod-resources service to know who holds what, and {}, or offer each GPU under one "
-      "name with 'offer: sum'",
+      "kubelet's pod-resources service, which lists the devices of each pod, and {}, or offer each "
+      "GPU under one name with 'offer: sum'",
       why);
 }
 
