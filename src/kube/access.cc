@@ -25,13 +25,19 @@ bool is_plain_host(std::string_view host) {
   });
 }
 
+// For messages: a name and a password before the host are nobody's to read.
+std::string shown(const std::string& url) {
+  const std::size_t at = url.rfind('@');
+  return "'" + printable(at == std::string::npos ? url : "…" + url.substr(at)) + "'";
+}
+
 }  // namespace
 
 Result<Access> access_to(const std::string& url) {
   constexpr std::string_view kScheme = "https://";
   if (!url.starts_with(kScheme)) {
-    return invalid("the server's address '" + printable(url) +
-                   "' does not begin with https://; credentials are not sent without TLS");
+    return invalid("the server's address " + shown(url) +
+                   " does not begin with https://; credentials are not sent without TLS");
   }
   const std::string rest = url.substr(kScheme.size());
   const std::size_t slash = std::min(rest.find('/'), rest.size());
@@ -41,7 +47,7 @@ Result<Access> access_to(const std::string& url) {
   while (access.path.ends_with('/')) access.path.pop_back();
   if (authority.starts_with('[')) {
     const std::size_t end = authority.find(']');
-    if (end == std::string::npos) return invalid("'" + printable(url) + "' lacks a ]");
+    if (end == std::string::npos) return invalid(shown(url) + " lacks a ]");
     access.host = authority.substr(1, end - 1);
     authority = authority.substr(end + 1);
   } else {
@@ -53,8 +59,7 @@ Result<Access> access_to(const std::string& url) {
   if (!is_plain_host(access.host) || !is_port(access.port) ||
       (!authority.empty() && authority.front() != ':') ||
       plain_prefix(access.path) != access.path.size()) {
-    return invalid("'" + printable(url) +
-                   "' is no address of a server: https://HOST[:PORT][/PATH]");
+    return invalid(shown(url) + " is no address of a server: https://HOST[:PORT][/PATH]");
   }
   return access;
 }

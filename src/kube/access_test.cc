@@ -120,5 +120,20 @@ TEST(Kubeconfig, SaysWhereItIsWrong) {
   EXPECT_THAT(problem(bad), HasSubstr("client-certificate-data is not base64"));
 }
 
+TEST(Kubeconfig, WithAUserThatIsNotThereIsAnError) {
+  EXPECT_THAT(parse_kubeconfig("/k", R"({"current-context": "c",
+      "contexts": [{"name": "c", "context": {"cluster": "k", "user": "nobody"}}],
+      "clusters": [{"name": "k", "cluster": {"server": "https://a"}}]})")
+                  .error()
+                  .message,
+              HasSubstr("names the user 'nobody'"));
+}
+
+TEST(Access, ToAnAddressWithAPasswordDoesNotShowIt) {
+  for (const char* url : {"https://admin:secret@10.0.0.1", "http://admin:secret@10.0.0.1"}) {
+    EXPECT_THAT(access_to(url).error().message, testing::Not(HasSubstr("secret")));
+  }
+}
+
 }  // namespace
 }  // namespace tranche::kube

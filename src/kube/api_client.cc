@@ -78,7 +78,7 @@ Result<Response> ApiClient::with_credentials(const Request& request, const Attem
 Result<Response> ApiClient::once(const Request& request, const Attempt& attempt, Deadline deadline,
                                  const std::stop_token& stop) {
   const Result<Identity> identity =
-      credentials_.identity(Clock::now(), std::chrono::system_clock::now());
+      credentials_.identity({Clock::now(), std::chrono::system_clock::now()}, deadline, stop);
   if (!identity) return identity.error();
   Headers headers{{"User-Agent", options_.user_agent}};
   if (!identity->token.empty()) headers.emplace_back("Authorization", "Bearer " + identity->token);
@@ -105,23 +105,28 @@ Result<Response> ApiClient::once(const Request& request, const Attempt& attempt,
 Result<Connection*> ApiClient::connection(const Identity& identity, Deadline deadline,
                                           const std::stop_token& stop) {
   const Clock::time_point now = Clock::now();
-  const bool has_other_certificate =
-      identity.certificate != identity_.certificate || identity.key != identity_.key;
-  if (connection_ && (has_other_certificate || !connection_->is_usable())) connection_.reset();
-  if (connection_ && now - authorities_read_ < kAuthoritiesAgain) return connection_.get();
-  Result<std::string> authorities = credentials_.authorities();
-  authorities_read_ = now;
-  // A file that is just being replaced is no reason to give up a connection that works.
-  if (!authorities && connection_) return connection_.get();
-  if (!authorities) return authorities.error();
-  if (connection_ && *authorities == authorities_) return connection_.get();
-  connection_.reset();
+  if (connection_ && !connection_->is_usable()) connection_.reset();
+  Connection::Secrets wanted{secrets_.authorities, identity.certificate, identity.key};
+  if (!connection_ || now - authorities_read_ >= kAuthoritiesAgain) {
+    Result<std::string> authorities = credentials_.authorities();
+    authorities_read_ = now;
+    // A file that is just being replaced is no reason to give up a connection that works.
+    if (!authorities && !connection_) return authorities.error();
+    if (authorities) wanted.authorities = *std::move(authorities);
+  }
+  if (connection_ && wanted == secrets_) return connection_.get();
+  const NameLookup::Addresses addresses = lookup_.find(access_.host, deadline, stop);
+  if (!addresses) return addresses.error();
   Result<std::unique_ptr<Connection>> opened =
-      Connection::open(access_, *authorities, identity, deadline, stop);
-  if (!opened) return opened.error();
+      Connection::open(access_, *addresses, wanted, deadline, stop);
+  if (!opened) {
+    // A certificate and a key that do not go together may be half replaced.
+    if (opened.error().code == ErrorCode::kInvalidArgument) credentials_.refuse();
+    connection_.reset();
+    return opened.error();
+  }
   connection_ = *std::move(opened);
-  authorities_ = *std::move(authorities);
-  identity_ = identity;
+  secrets_ = std::move(wanted);
   return connection_.get();
 }
 

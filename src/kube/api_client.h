@@ -20,6 +20,7 @@
 #include "kube/call_budget.h"
 #include "kube/connection.h"
 #include "kube/credentials.h"
+#include "kube/name_lookup.h"
 #include "kube/request.h"
 
 namespace tranche::kube {
@@ -67,10 +68,9 @@ class ApiClient {
   Credentials credentials_;
   CallBudget budget_;
   std::unique_ptr<Connection> connection_;
-  // What the connection was made with: others need a new one.
-  std::string authorities_;
-  Identity identity_;
+  Connection::Secrets secrets_;  // that it was made with
   Clock::time_point authorities_read_;
+  NameLookup lookup_;
 };
 
 }  // namespace tranche::kube

@@ -122,6 +122,44 @@ TEST(ApiClient, ReadsTheTokenAgainWhenItIsRefused) {
   EXPECT_EQ(client.send(kGetNode, kPatience, {})->status, 200U) << "within the minute";
 }
 
+TEST(ApiClient, KeepsItsTokenWhileTheFileIsBeingWritten) {
+  const TempDir dir;
+  ASSERT_TRUE(write_atomically(dir.path("token"), "good"));
+  std::atomic<int> calls = 0;
+  const ScriptedServer server([&](const SeenRequest& request) {
+    EXPECT_EQ(request.header("authorization"), "Bearer good");
+    return answer(++calls == 1 ? 401 : 200, "{}");
+  });
+  Access access = server.access();
+  access.token.file = dir.path("token");
+  ApiClient client = client_of(access);
+  EXPECT_EQ(client.send(kGetNode, kPatience, {})->status, 200U);
+  calls = 0;
+  ASSERT_TRUE(write_atomically(dir.path("token"), ""));
+  EXPECT_EQ(client.send(kGetNode, kPatience, {})->status, 200U);
+}
+
+TEST(ApiClient, AsksForNoPassphrase) {
+  const ScriptedServer server([](const SeenRequest&) { return answer(200, "{}"); });
+  Access access = server.access();
+  access.certificate.text = Authority().sign("a", "").certificate;
+  access.key.text = "-----BEGIN ENCRYPTED PRIVATE KEY-----\n";
+  EXPECT_THAT(client_of(access).send(kGetNode, kPatience, {}).error().message,
+              HasSubstr("encrypted"));
+}
+
+TEST(ApiClient, DoesNotWaitForAPluginPastItsDeadline) {
+  const TempDir dir;
+  ASSERT_TRUE(write_atomically(dir.path("plugin"), "#!/bin/sh\nexec sleep 20\n", 0755));
+  const ScriptedServer server([](const SeenRequest&) { return answer(200, "{}"); });
+  Access access = server.access();
+  access.exec =
+      ExecPlugin{.api_version = "client.authentication.k8s.io/v1", .command = dir.path("plugin")};
+  ApiClient client = client_of(access);
+  EXPECT_THAT(client.send(kGetNode, 50ms, {}).error().message, HasSubstr("not ended yet"));
+  EXPECT_THAT(client.send(kGetNode, 24h, {}).error().message, HasSubstr("not ended yet"));
+}
+
 TEST(ApiClient, SendsNoTokenThatWouldEndItsHeader) {
   const TempDir dir;
   ASSERT_TRUE(write_atomically(dir.path("token"), "a\r\nX-Evil: b"));

@@ -11,7 +11,6 @@
 #include <optional>
 #include <string_view>
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -86,8 +85,7 @@ void keep_alive(Tcp::socket& socket) {
 }
 
 // Loads the authorities and the client's certificate. Throws what OpenSSL complains about.
-void set_up(net::ssl::context& tls, const Access& access, const std::string& authorities,
-            const Identity& identity) {
+void set_up(net::ssl::context& tls, const Access& access, const Connection::Secrets& secrets) {
   tls.set_options(net::ssl::context::default_workarounds | net::ssl::context::no_tlsv1 |
                   net::ssl::context::no_tlsv1_1);
   if (access.skip_verify) {
@@ -95,14 +93,14 @@ void set_up(net::ssl::context& tls, const Access& access, const std::string& aut
   } else {
     tls.set_verify_mode(net::ssl::verify_peer);
     if (access.ca.is_given()) {
-      tls.add_certificate_authority(net::buffer(authorities));
+      tls.add_certificate_authority(net::buffer(secrets.authorities));
     } else {
       tls.set_default_verify_paths();
     }
   }
-  if (!identity.certificate.empty()) {
-    tls.use_certificate_chain(net::buffer(identity.certificate));
-    tls.use_private_key(net::buffer(identity.key), net::ssl::context::pem);
+  if (!secrets.certificate.empty()) {
+    tls.use_certificate_chain(net::buffer(secrets.certificate));
+    tls.use_private_key(net::buffer(secrets.key), net::ssl::context::pem);
   }
 }
 
@@ -155,22 +153,18 @@ struct Connection::Parts {
   }
 
   void close() {
-    resolver.cancel();
     error_code ignored;
     if (stream) ignored = stream->next_layer().close(ignored);
     usable = false;
   }
 
-  // Of a name or an address.
-  Result<std::vector<Tcp::endpoint>> look_up(const Access& access, Deadline deadline,
-                                             const std::stop_token& stop);
   // The parts of Connection::open, in order.
-  Status connect(const Access& access, Deadline deadline, const std::stop_token& stop);
+  Status connect(const std::vector<std::string>& addresses, const std::string& port,
+                 Deadline deadline, const std::stop_token& stop);
   Status shake_hands(const Access& access, Deadline deadline, const std::stop_token& stop);
 
   net::io_context io{1};
   net::ssl::context tls;
-  Tcp::resolver resolver{io};
   std::unique_ptr<TlsStream> stream;
   boost::beast::flat_buffer buffer;
   std::unique_ptr<http::response_parser<http::buffer_body>> parser;  // of the answer
@@ -179,42 +173,26 @@ struct Connection::Parts {
   bool usable = false;
 };
 
-Result<std::vector<Tcp::endpoint>> Connection::Parts::look_up(const Access& access,
-                                                              Deadline deadline,
-                                                              const std::stop_token& stop) {
-  error_code problem;
-  const auto address = net::ip::make_address(access.host, problem);
-  if (!problem) {
-    return std::vector{
-        Tcp::endpoint(address, parse_number<std::uint16_t>(access.port).value_or(443))};
-  }
-  std::vector<Tcp::endpoint> endpoints;
-  problem = run(
-      [&](const Handler& done) {
-        resolver.async_resolve(access.host, access.port,
-                               [&endpoints, done](error_code found, const auto& results) {
-                                 for (const auto& each : results) {
-                                   endpoints.push_back(each.endpoint());
-                                 }
-                                 done(found, 0);
-                               });
-      },
-      deadline, stop);
-  if (problem) return unavailable("looking up " + access.host + ": " + words_of(problem));
-  return endpoints;
-}
-
-Status Connection::Parts::connect(const Access& access, Deadline deadline,
+// One address after the other, each with its part of the time: one that swallows packets must
+// not hide the others.
+Status Connection::Parts::connect(const std::vector<std::string>& addresses,
+                                  const std::string& port, Deadline deadline,
                                   const std::stop_token& stop) {
-  const Result<std::vector<Tcp::endpoint>> endpoints = look_up(access, deadline, stop);
-  if (!endpoints) return endpoints.error();
-  stream = std::make_unique<TlsStream>(io, tls);
-  const error_code problem = run(
-      [&](const Handler& done) {
-        net::async_connect(stream->next_layer(), *endpoints,
-                           [done](error_code connected, const auto&) { done(connected, 0); });
-      },
-      deadline, stop);
+  error_code problem = net::error::host_not_found;
+  for (std::size_t left = addresses.size(); left > 0; --left) {
+    const auto address = net::ip::make_address(addresses[addresses.size() - left], problem);
+    if (problem) continue;
+    const Tcp::endpoint endpoint(address, parse_number<std::uint16_t>(port).value_or(443));
+    const auto now = std::chrono::steady_clock::now();
+    stream = std::make_unique<TlsStream>(io, tls);
+    problem = run(
+        [&](const Handler& done) {
+          stream->next_layer().async_connect(endpoint,
+                                             [done](error_code connected) { done(connected, 0); });
+        },
+        now + (deadline - now) / static_cast<int>(left), stop);
+    if (!problem || stop.stop_requested()) break;
+  }
   if (problem) return unavailable(words_of(problem));
   keep_alive(stream->next_layer());
   return Done{};
@@ -256,15 +234,25 @@ Connection::~Connection() {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const Access& access,
-                                                     const std::string& authorities,
-                                                     const Identity& identity, Deadline deadline,
+                                                     const std::vector<std::string>& addresses,
+                                                     const Secrets& secrets, Deadline deadline,
                                                      const std::stop_token& stop) try {
   auto parts = std::make_unique<Parts>();
-  set_up(parts->tls, access, authorities, identity);
+  for (const std::string* pem : {&secrets.authorities, &secrets.certificate, &secrets.key}) {
+    // OpenSSL would ask for the passphrase on the terminal, and wait.
+    if (pem->find("ENCRYPTED") != std::string::npos) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "the certificate authority or the client key is encrypted, which is not "
+                   "supported: give it without a passphrase"};
+    }
+  }
+  set_up(parts->tls, access, secrets);
   parts->host = host_header(access);
   parts->path = access.path;
   const std::string doing = "connecting to " + parts->host;
-  if (Status done = parts->connect(access, deadline, stop); !done) return done.error().in(doing);
+  if (Status done = parts->connect(addresses, access.port, deadline, stop); !done) {
+    return done.error().in(doing);
+  }
   if (Status done = parts->shake_hands(access, deadline, stop); !done) {
     return done.error().in(doing);
   }

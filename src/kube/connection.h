@@ -17,7 +17,6 @@
 
 #include "base/result.h"
 #include "kube/access.h"
-#include "kube/credentials.h"
 #include "kube/request.h"
 
 namespace tranche::kube {
@@ -27,9 +26,19 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 
 class Connection {
  public:
+  // What a connection is made with, PEM; another of these needs another connection.
+  struct Secrets {
+    std::string authorities;  // empty: the machine's
+    std::string certificate;  // of the client; empty: none
+    std::string key;
+
+    bool operator==(const Secrets&) const = default;
+  };
+
+  // `addresses` of the host. An error of kInvalidArgument: the secrets are no good.
   static Result<std::unique_ptr<Connection>> open(const Access& access,
-                                                  const std::string& authorities,
-                                                  const Identity& identity, Deadline deadline,
+                                                  const std::vector<std::string>& addresses,
+                                                  const Secrets& secrets, Deadline deadline,
                                                   const std::stop_token& stop);
   ~Connection();
   Connection(const Connection&) = delete;

@@ -12,6 +12,7 @@ namespace {
 constexpr std::chrono::minutes kFresh{1};
 constexpr std::size_t kMostBytes = 1U << 20U;
 constexpr std::chrono::seconds kPluginPatience{30};
+constexpr std::chrono::seconds kLeastBetweenRuns{10};
 // A token is renewed this long before it expires.
 constexpr std::chrono::seconds kMargin{10};
 
@@ -47,7 +48,7 @@ std::string exec_info(const Access& access, const ExecPlugin& plugin) {
 
 std::optional<std::chrono::sys_seconds> parse_utc(const std::string& text) {
   // By hand: chrono::parse is not in this library yet.
-  if (text.size() < 20 || !text.ends_with('Z')) return std::nullopt;
+  if (text.size() < 20 || (!text.ends_with('Z') && !text.ends_with("+00:00"))) return std::nullopt;
   const auto number = [&](std::size_t at, std::size_t length) {
     return parse_number<unsigned>(std::string_view(text).substr(at, length));
   };
@@ -65,7 +66,7 @@ std::optional<std::chrono::sys_seconds> parse_utc(const std::string& text) {
 }
 
 Result<ExecCredential> parse_exec_credential(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (text_at(json, "kind") != "ExecCredential") {
     return Error{ErrorCode::kInvalidArgument, "it printed no ExecCredential"};
   }
@@ -90,32 +91,38 @@ Result<ExecCredential> parse_exec_credential(const std::string& text) {
   return credential;
 }
 
-bool Credentials::is_fresh(Clock::time_point now,
-                           std::chrono::system_clock::time_point wall) const {
-  if (refused_) return false;
-  if (access_.exec) return !expires_ || wall + kMargin < *expires_;
-  return now - read_at_ < kFresh;
+bool Credentials::is_fresh(const Moment& moment) const {
+  if (access_.exec) {
+    // A plugin is a process, and is not started for every call, whatever it says.
+    const bool is_new = moment.now - read_at_ < kLeastBetweenRuns;
+    return is_new || (!refused_ && (!expires_ || moment.wall + kMargin < *expires_));
+  }
+  return !refused_ && moment.now - read_at_ < kFresh;
 }
 
-Result<Identity> Credentials::identity(Clock::time_point now,
-                                       std::chrono::system_clock::time_point wall) {
-  if (last_ && is_fresh(now, wall)) return *last_;
-  Result<Identity> identity = read();
+Result<Identity> Credentials::identity(const Moment& moment, Clock::time_point deadline,
+                                       const std::stop_token& stop) {
+  if (last_ && is_fresh(moment)) return *last_;
+  Result<Identity> identity = read(deadline, stop);
   if (!identity && !last_) return identity;
-  read_at_ = now;
+  read_at_ = moment.now;
   refused_ = false;
   if (identity) last_ = *identity;
   return last_ ? *last_ : identity;
 }
 
-Result<Identity> Credentials::read() {
-  if (access_.exec) return run_plugin(*access_.exec);
+Result<Identity> Credentials::read(Clock::time_point deadline, const std::stop_token& stop) {
+  if (access_.exec) return run_plugin(*access_.exec, deadline, stop);
   Result<std::string> token = content_of(access_.token);
   if (!token) return token.error().in("reading the token");
   Result<std::string> certificate = content_of(access_.certificate);
   if (!certificate) return certificate.error().in("reading the client certificate");
   Result<std::string> key = content_of(access_.key);
   if (!key) return key.error().in("reading the client key");
+  // A file that is just being written; what was read before is better than nobody's name.
+  if (!access_.token.file.empty() && trim(*token).empty()) {
+    return Error{ErrorCode::kUnavailable, access_.token.file + " is empty"};
+  }
   Identity identity{.token = std::string(trim(*token)),
                     .certificate = *std::move(certificate),
                     .key = *std::move(key)};
@@ -123,7 +130,8 @@ Result<Identity> Credentials::read() {
   return identity;
 }
 
-Result<Identity> Credentials::run_plugin(const ExecPlugin& plugin) {
+Result<Identity> Credentials::run_plugin(const ExecPlugin& plugin, Clock::time_point deadline,
+                                         const std::stop_token& stop) {
   Command command{.words = {plugin.command}};
   command.words.insert(command.words.end(), plugin.arguments.begin(), plugin.arguments.end());
   std::map<std::string, std::string> environment = own_environment();
@@ -131,7 +139,15 @@ Result<Identity> Credentials::run_plugin(const ExecPlugin& plugin) {
   environment["KUBERNETES_EXEC_INFO"] = exec_info(access_, plugin);
   command.environment = environment_list(environment);
   const std::string doing = "running the credential plugin " + printable(plugin.command);
-  const Result<Finished> finished = run_program(command, "", kPluginPatience);
+  const Error late{ErrorCode::kUnavailable, doing + ": it has not ended yet"};
+  if (last_run_.is_stuck()) return late;  // one at a time
+  const auto patience =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  auto outcome = caller_.call<Result<Finished>>(
+      [command] { return run_program(command, "", kPluginPatience); }, patience, stop);
+  last_run_ = outcome.stuck;
+  if (!outcome.value) return late;
+  const Result<Finished>& finished = *outcome.value;
   if (!finished) {
     Error error = finished.error().in(doing);
     if (!plugin.install_hint.empty()) error.message += " (" + plugin.install_hint + ")";

@@ -10,10 +10,12 @@
 
 #include <chrono>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/result.h"
 #include "kube/access.h"
+#include "os/patient_caller.h"
 
 namespace tranche::kube {
 
@@ -42,8 +44,15 @@ class Credentials {
 
   explicit Credentials(Access access) : access_(std::move(access)) {}
 
-  // A file that cannot be read leaves what was read before, if anything was.
-  Result<Identity> identity(Clock::time_point now, std::chrono::system_clock::time_point wall);
+  struct Moment {
+    Clock::time_point now;
+    std::chrono::system_clock::time_point wall;
+  };
+
+  // A file that cannot be read leaves what was read before, if anything was. `deadline` and
+  // `stop` are for a plugin.
+  Result<Identity> identity(const Moment& moment, Clock::time_point deadline,
+                            const std::stop_token& stop);
   // The server refused it: it is read again at the next call.
   void refuse() { refused_ = true; }
 
@@ -51,15 +60,18 @@ class Credentials {
   Result<std::string> authorities();
 
  private:
-  bool is_fresh(Clock::time_point now, std::chrono::system_clock::time_point wall) const;
-  Result<Identity> read();
-  Result<Identity> run_plugin(const ExecPlugin& plugin);
+  bool is_fresh(const Moment& moment) const;
+  Result<Identity> read(Clock::time_point deadline, const std::stop_token& stop);
+  Result<Identity> run_plugin(const ExecPlugin& plugin, Clock::time_point deadline,
+                              const std::stop_token& stop);
 
   const Access access_;
   std::optional<Identity> last_;
   Clock::time_point read_at_;
   std::optional<std::chrono::sys_seconds> expires_;
   bool refused_ = false;
+  PatientCaller caller_;
+  StuckCall last_run_;  // of a plugin that was late
 };
 
 }  // namespace tranche::kube

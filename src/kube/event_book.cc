@@ -46,6 +46,17 @@ std::optional<Request> EventBook::note(const Event& event, const Moment& moment)
   return create(event, known, moment.wall);
 }
 
+void EventBook::lost(const Request& request) {
+  std::erase_if(known_, [&](const auto& each) {
+    const Known& known = each.second;
+    const std::string path = path_of(known.space);
+    // A new event has its name in the body, a series in the path.
+    return request.target == path + "/" + url_escaped(known.name) ||
+           (request.target == path &&
+            request.body.find(Json(known.name).dump()) != std::string::npos);
+  });
+}
+
 std::vector<Request> EventBook::due(const Moment& moment) {
   std::vector<Request> requests;
   for (auto& [key, known] : known_) {

@@ -56,6 +56,8 @@ class EventBook {
 
   // The request that the event needs now; empty: it was counted.
   std::optional<Request> note(const Event& event, const Moment& moment);
+  // The request was refused or got no answer: a new event is made next time.
+  void lost(const Request& request);
   // Series whose count has grown and whose time has come.
   std::vector<Request> due(const Moment& moment);
   // The earliest of these.

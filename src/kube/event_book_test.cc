@@ -101,5 +101,18 @@ TEST(MicroTime, HasSixDigits) {
             "1970-01-01T00:00:01.000001Z");
 }
 
+TEST(EventBook, MakesAnEventAgainThatTheServerDidNotTake) {
+  EventBook book({.controller = "c", .instance = "n"});
+  const Event event{.regarding = {.kind = "Node", .name = "a"}, .reason = "R"};
+  const EventBook::Moment moment{
+      .now = EventBook::Clock::time_point(1min), .wall = "w", .name_tag = "1"};
+  const auto first = book.note(event, moment);
+  book.lost(*first);
+  const auto again = book.note(event, moment);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->verb, Verb::kPost);
+  EXPECT_FALSE(book.note(event, moment));
+}
+
 }  // namespace
 }  // namespace tranche::kube

@@ -6,12 +6,17 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 namespace tranche::kube {
 
 using Json = nlohmann::json;
+
+// Discarded: this is no JSON, or is nested so deeply that copying it would take more stack than
+// there is. Objects of Kubernetes have a dozen levels.
+Json parse_json(std::string_view text);
 
 // Null: the value is no object, or has no such member.
 inline const Json* member(const Json& json, const char* key) {

@@ -29,7 +29,12 @@ class Kubeconfig {
     }
     Result<Access> access = cluster_of(*cluster);
     if (!access) return access;
-    const ConfigNode* user = named("users", "user", text(found, "user"));
+    const std::string name = text(found, "user");
+    const ConfigNode* user = named("users", "user", name);
+    if (user == nullptr && !name.empty()) {
+      return wrong(found->line, "context '" + printable(context) + "' names the user '" +
+                                    printable(name) + "', which is not there");
+    }
     if (user != nullptr) {
       if (Status taken = take_user(*user, *access); !taken) return taken.error();
     }
@@ -63,7 +68,7 @@ class Kubeconfig {
 
   Status take(const ConfigNode& map, const std::string& key, FileOrText& into) const {
     if (std::string data = text(&map, key + "-data"); !data.empty()) {
-      if (!absl::Base64Unescape(data, &into.text)) {
+      if (!absl::Base64Unescape(data, &into.text) || into.text.empty()) {
         return wrong(key_line(map, key + "-data"), key + "-data is not base64");
       }
     } else if (const std::string file = text(&map, key); !file.empty()) {

@@ -43,6 +43,15 @@ Json lease_object(const std::string& space, const std::string& name, const Lease
   return lease;
 }
 
+Json with_lease(Json read, const Json& ours) {
+  if (!read.is_object()) return ours;
+  read["metadata"]["resourceVersion"] = resource_version_of(ours);
+  Json& spec = read["spec"];
+  spec.erase("holderIdentity");
+  spec.update(ours["spec"]);
+  return read;
+}
+
 void LeaseElection::saw(const std::optional<LeaseRecord>& record, Clock::time_point now) {
   const bool is_same = last_ == record && changed_ != Clock::time_point{};
   if (!is_same) changed_ = now;
@@ -55,7 +64,7 @@ void LeaseElection::saw(const std::optional<LeaseRecord>& record, Clock::time_po
 
 std::optional<LeaseRecord> LeaseElection::next(Clock::time_point now,
                                                const std::string& wall) const {
-  if (!is_known_) return std::nullopt;
+  if (!is_known_ || identity_.empty()) return std::nullopt;
   LeaseRecord wanted{.holder = identity_,
                      .duration_seconds = static_cast<unsigned>(times_.duration.count()),
                      .acquired = wall,
@@ -67,7 +76,9 @@ std::optional<LeaseRecord> LeaseElection::next(Clock::time_point now,
     wanted.acquired = seen_->acquired;
     return wanted;
   }
-  const auto lasts = std::chrono::seconds(seen_->duration_seconds);
+  // The API allows a lease without a duration.
+  const auto lasts = seen_->duration_seconds == 0 ? times_.duration
+                                                  : std::chrono::seconds(seen_->duration_seconds);
   if (!seen_->holder.empty() && now < changed_ + lasts) return std::nullopt;
   ++wanted.transitions;
   return wanted;

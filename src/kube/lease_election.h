@@ -32,13 +32,17 @@ struct LeaseRecord {
 };
 // Fields that are missing or of another type are empty.
 LeaseRecord lease_record(const Json& lease);
-// The object to create, or to put in the place of `record`.
+// The object to create.
 Json lease_object(const std::string& space, const std::string& name, const LeaseRecord& record);
+// The lease that was read, with our fields of `ours` in it; what others put there stays.
+Json with_lease(Json read, const Json& ours);
 
 class LeaseElection {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // The identity must be another for each process, also for the next pod of the same name. An
+  // empty one never leads.
   LeaseElection(std::string identity, LeaseTimes times)
       : identity_(std::move(identity)), times_(times) {}
 

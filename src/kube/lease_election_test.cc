@@ -103,6 +103,19 @@ TEST_F(ALease, IsTheSameAsAnObject) {
             LeaseRecord{});
 }
 
+TEST_F(ALease, WithoutADurationHasOurs) {
+  act(a_, kStart, "t1");
+  lease_->duration_seconds = 0;
+  EXPECT_FALSE(act(b_, kStart, "u"));
+  EXPECT_FALSE(act(b_, kStart + 14s, "u"));
+  EXPECT_TRUE(act(b_, kStart + 16s, "u"));
+}
+
+TEST_F(ALease, IsNotTakenByNobody) {
+  LeaseElection nobody("", {});
+  EXPECT_FALSE(act(nobody, kStart, "t1"));
+}
+
 TEST_F(ALease, ThatIsGivenUpHasNoHolder) {
   act(a_, kStart, "t1");
   const Json lease = lease_object("default", "l", *a_.release("t2"));

@@ -34,17 +34,26 @@ void LeaseHolder::run(const std::stop_token& stop) {
     const std::string problem = done ? "" : done.error().message;
     if (problem != std::exchange(problem_, problem)) hooks_.trouble(problem);
     tell();
-    const double factor = election_.leads(Clock::now()) ? 1 : 1 + kJitter * hooks_.chance();
-    sleep_unless_stopped(
-        stop, std::chrono::duration_cast<std::chrono::milliseconds>(times_.retry * factor));
+    sleep_unless_stopped(stop, pause());
     tell();
   }
   give_up();
 }
 
+// Not longer than the lease may be counted on.
+std::chrono::milliseconds LeaseHolder::pause() const {
+  using std::chrono::duration_cast, std::chrono::milliseconds;
+  const auto now = Clock::now();
+  const auto until = election_.leads_until();
+  if (until && *until > now) {
+    return std::min(times_.retry, duration_cast<milliseconds>(*until - now) + milliseconds(1));
+  }
+  return duration_cast<milliseconds>(times_.retry * (1 + kJitter * hooks_.chance()));
+}
+
 Status LeaseHolder::step(const std::stop_token& stop) {
-  // Who holds it knows what is written there.
-  if (!election_.leads(Clock::now())) {
+  // Who holds it knows what is written there, unless the last write failed.
+  if (!election_.leads(Clock::now()) || !election_.is_known()) {
     if (Status known = read(stop); !known) return known;
   }
   const auto record = election_.next(Clock::now(), hooks_.wall());
@@ -62,25 +71,31 @@ Status LeaseHolder::read(const std::stop_token& stop) {
     election_.failed();
     return response ? error_of(request, *response) : response.error();
   }
-  election_.saw(lease_record(Json::parse(response->body, nullptr, false)), Clock::now());
+  read_ = parse_json(response->body);
+  election_.saw(lease_record(read_), Clock::now());
   return Done{};
 }
 
 Status LeaseHolder::write(const LeaseRecord& record, const std::stop_token& stop) {
   const bool is_new = record.resource_version.empty();
+  Json lease = lease_object(place_.space, place_.name, record);
+  if (!is_new) lease = with_lease(std::move(read_), lease);
   const Request request{.verb = is_new ? Verb::kPost : Verb::kPut,
                         .target = path_of(place_) + (is_new ? "" : "/" + url_escaped(place_.name)),
                         .content_type = kJson,
-                        .body = lease_object(place_.space, place_.name, record).dump()};
+                        .body = lease.dump(-1, ' ', false, Json::error_handler_t::replace)};
   const Clock::time_point asked = Clock::now();
   const Result<Response> response = send(request, stop);
   if (response && response->ok()) {
-    election_.wrote(lease_record(Json::parse(response->body, nullptr, false)), asked);
+    read_ = parse_json(response->body);
+    election_.wrote(lease_record(read_), asked);
     return Done{};
   }
+  read_ = {};
   election_.failed();
-  // Somebody else was faster, which is no trouble.
-  if (response && response->status == 409) return Done{};
+  // Somebody else was faster, or deleted it. That is no trouble, but must be known at once: the
+  // lease may be another's.
+  if (response && (response->status == 409 || response->status == 404)) return read(stop);
   return response ? error_of(request, *response) : response.error();
 }
 
@@ -96,8 +111,7 @@ Result<Response> LeaseHolder::send(const Request& request, const std::stop_token
 
 // So that the next one need not wait until it expires.
 void LeaseHolder::give_up() {
-  if (!std::exchange(told_, false)) return;
-  hooks_.changed(false);  // first: from now on another may lead
+  if (std::exchange(told_, false)) hooks_.changed(false);  // first: from now on another may lead
   Status done = Done{};
   // The stop may have cut off a write, and then we do not know what is there.
   if (!election_.is_known()) done = read({});

@@ -43,6 +43,7 @@ class LeaseHolder {
   Status read(const std::stop_token& stop);
   Status write(const LeaseRecord& record, const std::stop_token& stop);
   Result<Response> send(const Request& request, const std::stop_token& stop);
+  std::chrono::milliseconds pause() const;
   void give_up();
   void tell();
 
@@ -51,6 +52,7 @@ class LeaseHolder {
   const LeaseTimes times_;
   const LeaseHooks hooks_;
   LeaseElection election_;
+  Json read_;  // the lease as the server has it, with what others put into it
   bool told_ = false;
   std::string problem_;
 };

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -15,6 +16,7 @@
 namespace tranche::kube {
 namespace {
 
+using std::chrono_literals::operator""h;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
@@ -27,6 +29,7 @@ class OneLease {
     if (request.line.starts_with("GET")) {
       return lease_.is_null() ? answer(404, "{}") : answer(200, lease_.dump());
     }
+    if (std::exchange(is_failing_, false)) return answer(500, "{}");
     Json sent = Json::parse(request.body);
     const bool is_current = lease_.is_null()
                                 ? request.line.starts_with("POST")
@@ -35,6 +38,20 @@ class OneLease {
     sent["metadata"]["resourceVersion"] = std::to_string(++version_);
     lease_ = sent;
     return answer(200, lease_.dump());
+  }
+  // The next write fails, and changes nothing.
+  void fail_once() {
+    const std::lock_guard lock(mutex_);
+    is_failing_ = true;
+  }
+  void change(const std::function<void(Json&)>& change) {
+    const std::lock_guard lock(mutex_);
+    change(lease_);
+    lease_["metadata"]["resourceVersion"] = std::to_string(++version_);
+  }
+  Json lease() {
+    const std::lock_guard lock(mutex_);
+    return lease_;
   }
   void hang() {
     const std::lock_guard lock(mutex_);
@@ -50,15 +67,17 @@ class OneLease {
   Json lease_;
   int version_ = 0;
   bool is_hanging_ = false;
+  bool is_failing_ = false;
 };
 
 // A candidate in a thread of its own.
 class Candidate {
  public:
-  Candidate(const Access& access, const std::string& identity)
+  Candidate(const Access& access, const std::string& identity,
+            std::chrono::milliseconds deadline = 500ms)
       : client_(access, {.user_agent = identity, .calls_a_second = 1000, .burst = 1000}),
         holder_(client_, {"default", "l"}, identity,
-                {.duration = 1s, .renew_deadline = 500ms, .retry = 20ms},
+                {.duration = 1s, .renew_deadline = deadline, .retry = 20ms},
                 {.changed = [this](bool leads) { set(leads); },
                  .trouble = [](const std::string&) {},
                  .wall = [] { return "t"; },
@@ -73,6 +92,10 @@ class Candidate {
     const std::lock_guard lock(mutex_);
     return leads_;
   }
+  int changes() {
+    const std::lock_guard lock(mutex_);
+    return changes_;
+  }
   void request_stop() { thread_.request_stop(); }
   void join() { thread_.join(); }
   void end() {
@@ -84,12 +107,14 @@ class Candidate {
   void set(bool leads) {
     const std::lock_guard lock(mutex_);
     leads_ = leads;
+    ++changes_;
     changed_.notify_all();
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool leads_ = false;
+  int changes_ = 0;
   ApiClient client_;
   LeaseHolder holder_;
   std::jthread thread_;
@@ -129,6 +154,39 @@ TEST(LeaseHolder, GivesItsLeaseUpWhenItIsStoppedInTheMiddleOfAWrite) {
   candidate = &a;
   a.join();
   EXPECT_EQ(lease.record().holder, "");
+}
+
+TEST(LeaseHolder, KeepsItsLeaseWhenOneWriteFails) {
+  OneLease lease;
+  const ScriptedServer server([&](const SeenRequest& request) { return lease.take(request); });
+  Candidate a(server.access(), "a", 24h);
+  a.until(true);
+  lease.fail_once();
+  const std::string before = lease.record().resource_version;
+  while (lease.record().resource_version == before) std::this_thread::yield();
+  EXPECT_TRUE(a.leads());
+  EXPECT_EQ(a.changes(), 1);
+}
+
+// As `kubectl edit` does to force another holder.
+TEST(LeaseHolder, LeadsNoLongerAtOnceWhenTheLeaseIsAnothers) {
+  OneLease lease;
+  const ScriptedServer server([&](const SeenRequest& request) { return lease.take(request); });
+  Candidate a(server.access(), "a", 24h);
+  a.until(true);
+  lease.change([](Json& each) { each["spec"]["holderIdentity"] = "b"; });
+  a.until(false);
+}
+
+TEST(LeaseHolder, KeepsWhatOthersPutIntoTheLease) {
+  OneLease lease;
+  const ScriptedServer server([&](const SeenRequest& request) { return lease.take(request); });
+  Candidate a(server.access(), "a");
+  a.until(true);
+  lease.change([](Json& each) { each["metadata"]["labels"]["team"] = "x"; });
+  const std::string before = lease.record().resource_version;
+  while (lease.record().resource_version == before) std::this_thread::yield();
+  EXPECT_EQ(lease.lease()["metadata"]["labels"]["team"], "x");
 }
 
 TEST(LeaseHolder, SaysThatItLeadsNoLongerWhenTheServerIsSilent) {

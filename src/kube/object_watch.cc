@@ -2,6 +2,7 @@
 #include "kube/object_watch.h"
 
 #include <optional>
+#include <utility>
 
 #include "os/worker.h"
 
@@ -13,6 +14,8 @@ constexpr std::size_t kPage = 500;
 constexpr unsigned kLeastSeconds = 300, kMostSeconds = 600;
 // How much longer than that we listen.
 constexpr std::chrono::seconds kGrace{30};
+// A watch that ends sooner without an event is not tried again at once.
+constexpr std::chrono::seconds kShortest{1};
 
 }  // namespace
 
@@ -26,12 +29,13 @@ void ObjectWatch::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const Ended ended = step(stop);
     if (stop.stop_requested()) return;
-    switch (ended.outcome) {
-      case Outcome::kGoOn: continue;
-      case Outcome::kExpired: cache_.expire(); continue;
-      case Outcome::kRefused: has_watch_list_ = false; continue;
-      case Outcome::kFailed: break;
-    }
+    if (ended.outcome == Outcome::kExpired || ended.outcome == Outcome::kRelist) cache_.expire();
+    if (ended.outcome == Outcome::kRefused) has_watch_list_ = false;
+    // One list after a version that has expired is usual; a second one without an event in
+    // between is not.
+    const bool is_usual = ended.outcome == Outcome::kGoOn || ended.outcome == Outcome::kRefused ||
+                          (ended.outcome == Outcome::kExpired && !std::exchange(expired_, true));
+    if (is_usual) continue;
     report(ended.problem);
     sleep_unless_stopped(
         stop, backoff_.next(Backoff::Clock::now(), handlers_.chance(), ended.retry_after));
@@ -54,22 +58,26 @@ ObjectWatch::Ended ObjectWatch::list(const std::stop_token& stop) {
     const Request request{.target = with_query(options_.path, query)};
     const Result<Response> response = client_.send(request, options_.patience, stop);
     if (Ended bad = ended(request, response); bad.outcome != Outcome::kGoOn) return bad;
-    Json body = Json::parse(response->body, nullptr, false);
+    Json body = parse_json(response->body);
     const auto items = body.is_object() ? body.find("items") : body.end();
     if (!body.is_object() || items == body.end() || !items->is_array()) {
       return {Outcome::kFailed, "GET " + options_.path + ": the answer is no list", {}};
     }
     for (Json& item : *items) {
+      if (!item.is_object()) continue;
       if (handlers_.strip) handlers_.strip(item);
       tell(cache_.take_listed(std::move(item)));
     }
     const Json metadata = body.value("metadata", Json::object());
     const auto more = metadata.find("continue");
     next = more != metadata.end() && more->is_string() ? more->get<std::string>() : "";
-    if (next.empty()) {
-      tell(cache_.end_list(resource_version_of(body)));
-      return {};
+    if (!next.empty()) continue;
+    const std::string version = resource_version_of(body);
+    if (version.empty()) {
+      return {Outcome::kFailed, "GET " + options_.path + ": the list has no version", {}};
     }
+    tell(cache_.end_list(version));
+    return {};
   }
 }
 
@@ -90,15 +98,18 @@ ObjectWatch::Ended ObjectWatch::watch(bool with_initial_events, const std::stop_
   const Request request{.target = with_query(options_.path, query)};
   LineSplitter lines(options_.longest_line);
   Ended result;
+  bool is_silent = true;
+  const auto began = Backoff::Clock::now();
   const Result<Response> response = client_.stream(
       request, {options_.patience, std::chrono::seconds(seconds) + kGrace},
       [&](std::string_view chunk) {
         const Result<std::vector<std::string>> complete = lines.take(chunk);
         if (!complete) {
-          result = {Outcome::kFailed, complete.error().message, {}};
+          result = {Outcome::kRelist, complete.error().message, {}};
           return false;
         }
         for (const std::string& line : *complete) {
+          is_silent = false;
           result = take_line(line);
           if (result.outcome != Outcome::kGoOn) return false;
         }
@@ -110,21 +121,41 @@ ObjectWatch::Ended ObjectWatch::watch(bool with_initial_events, const std::stop_
   // A server without WatchList refuses the query.
   const bool is_refused = response && (response->status == 400 || response->status == 422);
   if (with_initial_events && is_refused) return {.outcome = Outcome::kRefused};
-  // Cut off while it was sending the initial events: they begin again from the front.
-  if (result.outcome == Outcome::kGoOn && cache_.is_listing()) {
+  // The server does not take our version, or not us: a list says which.
+  const bool is_final = response && response->status >= 400 && response->status < 500;
+  if (!with_initial_events && is_final && response->status != 410 && response->status != 429) {
+    result.outcome = Outcome::kRelist;
+  }
+  if (result.outcome != Outcome::kGoOn) return result;
+  // Cut off while it was sending the initial events: they begin again from the front. Twice:
+  // perhaps the server does not know them, and sends no end.
+  if (cache_.is_listing()) {
+    has_watch_list_ = !std::exchange(cut_off_, true);
     return {Outcome::kFailed, "the watch ended before all objects were listed", {}};
+  }
+  cut_off_ = false;
+  if (is_silent && Backoff::Clock::now() - began < kShortest) {
+    return {Outcome::kFailed, "the server ends the watch at once", {}};
   }
   return result;
 }
 
 ObjectWatch::Ended ObjectWatch::take_line(const std::string& line) {
   Result<WatchEvent> event = parse_watch_event(line);
-  if (!event) return {Outcome::kFailed, event.error().message, {}};
+  if (!event) return {Outcome::kRelist, event.error().message, {}};
   if (event->type == WatchEventType::kError) {
-    if (event->error_code == 410) return {.outcome = Outcome::kExpired};
-    const Response status{.status = event->error_code, .body = event->object.dump()};
-    return {Outcome::kFailed, error_of({.target = options_.path}, status).message, {}};
+    if (event->error_code == 410) {
+      return {Outcome::kExpired, "GET " + options_.path + ": 410: the version is too old", {}};
+    }
+    const Response status{
+        .status = event->error_code,
+        .body = event->object.dump(-1, ' ', false, Json::error_handler_t::replace)};
+    const bool is_busy = event->error_code == 429 || event->error_code == 504;
+    return {is_busy ? Outcome::kFailed : Outcome::kRelist,
+            error_of({.target = options_.path}, status).message,
+            {}};
   }
+  if (event->type != WatchEventType::kBookmark && !cache_.is_listing()) expired_ = false;
   if (handlers_.strip && event->type != WatchEventType::kBookmark) handlers_.strip(event->object);
   tell(cache_.take(*std::move(event)));
   return {};
@@ -132,7 +163,9 @@ ObjectWatch::Ended ObjectWatch::take_line(const std::string& line) {
 
 ObjectWatch::Ended ObjectWatch::ended(const Request& request, const Result<Response>& response) {
   if (!response) return {Outcome::kFailed, response.error().message, {}};
-  if (response->status == 410) return {.outcome = Outcome::kExpired};
+  if (response->status == 410) {
+    return {Outcome::kExpired, error_of(request, *response).message, {}};
+  }
   if (!response->ok()) {
     return {Outcome::kFailed, error_of(request, *response).message, response->retry_after};
   }

@@ -48,7 +48,8 @@ class ObjectWatch {
   void run(const std::stop_token& stop);
 
  private:
-  enum class Outcome { kGoOn, kExpired, kRefused, kFailed };
+  // kRelist: this version leads nowhere, because of an event that is not understood, say.
+  enum class Outcome { kGoOn, kExpired, kRefused, kRelist, kFailed };
   struct Ended {
     Outcome outcome = Outcome::kGoOn;
     std::string problem;
@@ -70,6 +71,8 @@ class ObjectWatch {
   Backoff backoff_;
   bool has_watch_list_ = true;
   bool told_complete_ = false;
+  bool expired_ = false;  // and no event came since
+  bool cut_off_ = false;  // the last initial events were
   std::string problem_;
 };
 

@@ -163,5 +163,48 @@ TEST(ObjectWatch, TriesAgainAfterALineThatIsTooLongOrNoEvent) {
   EXPECT_EQ(history_of(server, "| "), "| ");
 }
 
+// Going on from the same version would meet the same event for ever, and what is behind it would
+// never be told.
+TEST(ObjectWatch, ListsAgainAfterAnEventThatItDoesNotUnderstand) {
+  for (const std::string bad : {R"({"type":"RENAMED","object":{}})"
+                                "\n",
+                                R"({"type":"ERROR","object":{"kind":"Status","code":500}})"
+                                "\n"}) {
+    std::atomic<int> lists = 0;
+    const ScriptedServer server([&](const SeenRequest& request) {
+      if (!has(request, "sendInitialEvents=true")) {
+        return ScriptedAnswer{.bytes = kHead + chunk(bad)};
+      }
+      if (++lists == 1) {
+        return ScriptedAnswer{.bytes = kHead + chunk(line("ADDED", "a", "1")) +
+                                       chunk(initial_end("5")) + kEnd};
+      }
+      return ScriptedAnswer{.bytes = kHead + chunk(initial_end("9"))};
+    });
+    EXPECT_EQ(history_of(server, "+a | -a "), "+a | -a ") << bad;
+  }
+}
+
+TEST(ObjectWatch, ListsAgainWhenTheServerDoesNotTakeItsVersion) {
+  std::atomic<int> lists = 0;
+  const ScriptedServer server([&](const SeenRequest& request) {
+    if (!has(request, "sendInitialEvents=true")) return answer(400, "{}");
+    const std::string first = ++lists == 1 ? chunk(line("ADDED", "a", "1")) : "";
+    return ScriptedAnswer{.bytes = kHead + first + chunk(initial_end("5")) + kEnd};
+  });
+  EXPECT_EQ(history_of(server, "+a | -a "), "+a | -a ");
+}
+
+// A server that does not know the parameter sends the events and no end.
+TEST(ObjectWatch, ListsInPagesWhereTheInitialEventsHaveNoEnd) {
+  const ScriptedServer server([&](const SeenRequest& request) {
+    if (has(request, "sendInitialEvents=true")) {
+      return ScriptedAnswer{.bytes = kHead + chunk(line("ADDED", "a", "1")) + kEnd};
+    }
+    return answer(200, R"({"metadata":{"resourceVersion":"5"},"items":[7]})");
+  });
+  EXPECT_EQ(history_of(server, "+a -a | "), "+a -a | ");
+}
+
 }  // namespace
 }  // namespace tranche::kube

@@ -35,7 +35,7 @@ std::string_view to_string(Verb verb) {
 
 Refusal refusal_of(const Response& response) {
   Refusal refusal{.code = response.status};
-  const Json json = Json::parse(response.body, nullptr, false);
+  const Json json = parse_json(response.body);
   if (text_at(json, "kind") == "Status") {
     refusal.reason = text_at(json, "reason");
     refusal.message = text_at(json, "message");

@@ -45,7 +45,7 @@ std::string resource_version_of(const Json& object) {
 }
 
 Result<WatchEvent> parse_watch_event(std::string_view line) {
-  Json json = Json::parse(line, nullptr, false);
+  Json json = parse_json(line);
   if (json.is_discarded()) return Error{ErrorCode::kInvalidArgument, "a watch event is not JSON"};
   const std::optional<WatchEventType> type = type_of(text_at(json, "type"));
   const Json* object = member(json, "object");

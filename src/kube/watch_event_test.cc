@@ -34,6 +34,16 @@ TEST(WatchEvent, OfAnErrorHasItsCode) {
   EXPECT_EQ(event->error_code, 410U);
 }
 
+// Copying it would take more stack than a thread has.
+TEST(WatchEvent, ThatIsNestedTooDeeplyIsAnError) {
+  const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+  EXPECT_FALSE(
+      parse_watch_event(R"({"type":"ADDED","object":{"metadata":{"name":"a"},"x":)" + deep + "}}"));
+  const std::string text = R"({"type":"ADDED","object":{"metadata":{"name":"[[\"[[)" +
+                           std::string(1000, '[') + R"("}}})";
+  EXPECT_TRUE(parse_watch_event(text)) << "brackets in a text are no levels";
+}
+
 TEST(WatchEvent, ThatIsNoneIsAnError) {
   EXPECT_FALSE(parse_watch_event("{"));
   EXPECT_FALSE(parse_watch_event("[]"));

@@ -33,7 +33,7 @@ void make_calls(ApiClient& client) {
     }
     Json answer{{"status", response->status}};
     if (response->ok()) {
-      answer["body"] = Json::parse(response->body, nullptr, false);
+      answer["body"] = parse_json(response->body);
     } else {
       answer["error"] = error_of(request, *response).message;
     }

@@ -41,6 +41,7 @@ void make_events(ApiClient& client) {
       continue;
     }
     const Result<Response> response = client.send(*request, kPatience, {});
+    if (!response || !response->ok()) book.lost(*request);
     print({{"status", response ? response->status : 0},
            {"error", response && response->ok() ? ""
                      : response                 ? error_of(*request, *response).message
