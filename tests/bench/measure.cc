@@ -246,11 +246,9 @@ class Bout {
 
   Rest between(const ActivityFigures& before, const ActivityFigures& after) const {
     const double seconds = ms(scenario_.rest) / 1e3;
-    // A thread that has ended meanwhile takes its count with it.
-    const auto sleeps = after.sleeps - std::min(before.sleeps, after.sleeps);
     return {us(after.cpu - before.cpu) / seconds,
             us(after.driver_cpu - before.driver_cpu) / seconds,
-            static_cast<double>(sleeps) / seconds};
+            static_cast<double>(sleeps_between(before, after)) / seconds};
   }
 
   Status stop() {

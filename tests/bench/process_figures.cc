@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
@@ -88,9 +89,18 @@ Result<ActivityFigures> activity_of(pid_t pid) {
       const Result<std::string> run = read_file(proc(pid, "task/" + thread + "/schedstat"));
       if (run) figures.driver_cpu += std::chrono::nanoseconds(first_number(*run));
     }
-    figures.sleeps += status_value(*status, "voluntary_ctxt_switches");
+    figures.sleeps[thread] = status_value(*status, "voluntary_ctxt_switches");
   }
   return figures;
+}
+
+std::uint64_t sleeps_between(const ActivityFigures& before, const ActivityFigures& after) {
+  std::uint64_t sum = 0;
+  for (const auto& [thread, count] : after.sleeps) {
+    const auto known = before.sleeps.find(thread);
+    sum += count - (known == before.sleeps.end() ? 0 : std::min(known->second, count));
+  }
+  return sum;
 }
 
 Result<std::uint64_t> loaded_bytes(const std::string& program) {

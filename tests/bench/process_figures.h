@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -28,13 +29,16 @@ struct ActivityFigures {
   std::chrono::nanoseconds cpu{};  // user and system, of all threads there were
   // Of that: in calls of the driver, which have a thread to themselves.
   std::chrono::nanoseconds driver_cpu{};
-  // Times that a thread went to sleep by itself: once for each time it woke.
-  std::uint64_t sleeps = 0;
+  // Times that each thread went to sleep by itself: once for each time it woke.
+  std::map<std::string, std::uint64_t> sleeps;
   std::uint64_t threads = 0;
 };
 
 Result<MemoryFigures> memory_of(pid_t pid);
 Result<ActivityFigures> activity_of(pid_t pid);
+// How often threads woke in between. One that has ended meanwhile is not counted: its count is
+// gone with it.
+std::uint64_t sleeps_between(const ActivityFigures& before, const ActivityFigures& after);
 
 // The parts that understand the kernel's texts. Pure.
 //

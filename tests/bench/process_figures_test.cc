@@ -61,6 +61,12 @@ TEST(ActivityOf, TellsTheDriversThreadFromTheRest) {
   EXPECT_LT(activity->driver_cpu, activity->cpu);
 }
 
+TEST(SleepsBetween, CountsThreadsThatBeganAndLeavesOutThoseThatEnded) {
+  const ActivityFigures before{.sleeps = {{"1", 10}, {"2", 1000}}};
+  const ActivityFigures after{.sleeps = {{"1", 15}, {"3", 4}}};
+  EXPECT_EQ(sleeps_between(before, after), 9U);
+}
+
 TEST(ActivityOf, AProcessThatIsNotThereIsAnError) { EXPECT_FALSE(activity_of(1 << 30)); }
 
 TEST(LoadedBytes, AreThoseOfTheProgramsSegments) {
