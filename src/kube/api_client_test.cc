@@ -4,7 +4,10 @@
 // in the middle. What a real one does is in tests/e2e/stories/test_api_client.py.
 #include "kube/api_client.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -12,6 +15,7 @@
 #include "kube/testing/scripted_server.h"
 #include "os/files.h"
 #include "os/testing/temp_dir.h"
+#include "os/unique_fd.h"
 
 namespace tranche::kube {
 namespace {
@@ -150,7 +154,11 @@ TEST(ApiClient, AsksForNoPassphrase) {
 
 TEST(ApiClient, DoesNotWaitForAPluginPastItsDeadline) {
   const TempDir dir;
-  ASSERT_TRUE(write_atomically(dir.path("plugin"), "#!/bin/sh\nexec sleep 20\n", 0755));
+  // The plugin waits for a line, which comes at the end of the test.
+  ASSERT_EQ(::mkfifo(dir.path("line").c_str(), 0600), 0);
+  const UniqueFd line(::open(dir.path("line").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(
+      write_atomically(dir.path("plugin"), "#!/bin/sh\nread x < " + dir.path("line") + "\n", 0755));
   const ScriptedServer server([](const SeenRequest&) { return answer(200, "{}"); });
   Access access = server.access();
   access.exec =
@@ -158,6 +166,7 @@ TEST(ApiClient, DoesNotWaitForAPluginPastItsDeadline) {
   ApiClient client = client_of(access);
   EXPECT_THAT(client.send(kGetNode, 50ms, {}).error().message, HasSubstr("not ended yet"));
   EXPECT_THAT(client.send(kGetNode, 24h, {}).error().message, HasSubstr("not ended yet"));
+  EXPECT_EQ(::write(line.get(), "\n", 1), 1);
 }
 
 TEST(ApiClient, SendsNoTokenThatWouldEndItsHeader) {

@@ -33,9 +33,9 @@ void LeaseHolder::run(const std::stop_token& stop) {
     if (stop.stop_requested()) break;
     const std::string problem = done ? "" : done.error().message;
     if (problem != std::exchange(problem_, problem)) hooks_.trouble(problem);
-    tell();
+    notify();
     sleep_unless_stopped(stop, pause());
-    tell();
+    notify();
   }
   give_up();
 }
@@ -111,7 +111,8 @@ Result<Response> LeaseHolder::send(const Request& request, const std::stop_token
 
 // So that the next one need not wait until it expires.
 void LeaseHolder::give_up() {
-  if (std::exchange(told_, false)) hooks_.changed(false);  // first: from now on another may lead
+  if (std::exchange(notified_, false))
+    hooks_.changed(false);  // first: from now on another may lead
   Status done = Done{};
   // The stop may have cut off a write, and then we do not know what is there.
   if (!election_.is_known()) done = read({});
@@ -120,9 +121,9 @@ void LeaseHolder::give_up() {
   if (!done) hooks_.trouble(done.error().message);
 }
 
-void LeaseHolder::tell() {
+void LeaseHolder::notify() {
   const bool leads = election_.leads(Clock::now());
-  if (leads != std::exchange(told_, leads)) hooks_.changed(leads);
+  if (leads != std::exchange(notified_, leads)) hooks_.changed(leads);
 }
 
 }  // namespace tranche::kube

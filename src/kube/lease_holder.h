@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gets a Lease, renews it and gives it up at the end; LeaseElection decides. A call that gets no
-// answer lasts no longer than the lease may be counted on, so that "lost" is told in time.
+// answer lasts no longer than the lease may be counted on, so that the loss is reported in time.
 //
 // Not thread-safe: run() belongs to one thread, which calls the hooks.
 #pragma once
@@ -45,7 +45,7 @@ class LeaseHolder {
   Result<Response> send(const Request& request, const std::stop_token& stop);
   std::chrono::milliseconds pause() const;
   void give_up();
-  void tell();
+  void notify();
 
   ApiClient& client_;
   const LeasePlace place_;
@@ -53,7 +53,7 @@ class LeaseHolder {
   const LeaseHooks hooks_;
   LeaseElection election_;
   Json read_;  // the lease as the server has it, with what others put into it
-  bool told_ = false;
+  bool notified_ = false;
   std::string problem_;
 };
 

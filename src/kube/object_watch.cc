@@ -66,7 +66,7 @@ ObjectWatch::Ended ObjectWatch::list(const std::stop_token& stop) {
     for (Json& item : *items) {
       if (!item.is_object()) continue;
       if (handlers_.strip) handlers_.strip(item);
-      tell(cache_.take_listed(std::move(item)));
+      notify(cache_.take_listed(std::move(item)));
     }
     const Json metadata = body.value("metadata", Json::object());
     const auto more = metadata.find("continue");
@@ -76,7 +76,7 @@ ObjectWatch::Ended ObjectWatch::list(const std::stop_token& stop) {
     if (version.empty()) {
       return {Outcome::kFailed, "GET " + options_.path + ": the list has no version", {}};
     }
-    tell(cache_.end_list(version));
+    notify(cache_.end_list(version));
     return {};
   }
 }
@@ -157,7 +157,7 @@ ObjectWatch::Ended ObjectWatch::take_line(const std::string& line) {
   }
   if (event->type != WatchEventType::kBookmark && !cache_.is_listing()) expired_ = false;
   if (handlers_.strip && event->type != WatchEventType::kBookmark) handlers_.strip(event->object);
-  tell(cache_.take(*std::move(event)));
+  notify(cache_.take(*std::move(event)));
   return {};
 }
 
@@ -172,10 +172,10 @@ ObjectWatch::Ended ObjectWatch::ended(const Request& request, const Result<Respo
   return {};
 }
 
-void ObjectWatch::tell(const ObjectChanges& changes) {
+void ObjectWatch::notify(const ObjectChanges& changes) {
   report("");
-  const bool is_news = cache_.is_complete() && !cache_.is_listing() && !told_complete_;
-  told_complete_ = told_complete_ || is_news;
+  const bool is_news = cache_.is_complete() && !cache_.is_listing() && !notified_complete_;
+  notified_complete_ = notified_complete_ || is_news;
   if (!changes.empty() || is_news) handlers_.changed(changes, cache_.is_complete());
 }
 

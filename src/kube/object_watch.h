@@ -61,7 +61,7 @@ class ObjectWatch {
   Ended watch(bool with_initial_events, const std::stop_token& stop);
   Ended take_line(const std::string& line);
   static Ended ended(const Request& request, const Result<Response>& response);
-  void tell(const ObjectChanges& changes);
+  void notify(const ObjectChanges& changes);
   void report(const std::string& problem);
 
   ApiClient& client_;
@@ -70,7 +70,7 @@ class ObjectWatch {
   ObjectCache cache_;
   Backoff backoff_;
   bool has_watch_list_ = true;
-  bool told_complete_ = false;
+  bool notified_complete_ = false;
   bool expired_ = false;  // and no event came since
   bool cut_off_ = false;  // the last initial events were
   std::string problem_;

@@ -164,7 +164,7 @@ TEST(ObjectWatch, TriesAgainAfterALineThatIsTooLongOrNoEvent) {
 }
 
 // Going on from the same version would meet the same event for ever, and what is behind it would
-// never be told.
+// never be reported.
 TEST(ObjectWatch, ListsAgainAfterAnEventThatItDoesNotUnderstand) {
   for (const std::string bad : {R"({"type":"RENAMED","object":{}})"
                                 "\n",

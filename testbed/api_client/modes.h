@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the program can be told to do.
+// The modes of the program.
 #pragma once
 
 #include <stop_token>

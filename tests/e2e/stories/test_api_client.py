@@ -54,12 +54,12 @@ class Client:
             pass
         return self.lines[-1]
 
-    def tell(self, line):
+    def send(self, line):
         self.process.stdin.write(json.dumps(line) + "\n")
         self.process.stdin.flush()
 
     def call(self, verb, path, body=None, content="application/json"):
-        self.tell({"verb": verb, "path": path, "type": content if body is not None else "",
+        self.send({"verb": verb, "path": path, "type": content if body is not None else "",
                    **({"body": body} if body is not None else {})})
         return self.next()
 
@@ -128,8 +128,8 @@ class ApiClient(Story):
         less = client.call("PATCH", path + "two", config_map("applied", a="2"), APPLY)
         self.assertEqual(less["body"]["data"], {"a": "2"})
 
-        labelled = client.call("PATCH", NODE, {"metadata": {"labels": {"story": "told"}}}, MERGE)
-        self.assertEqual(labelled["body"]["metadata"]["labels"]["story"], "told")
+        labelled = client.call("PATCH", NODE, {"metadata": {"labels": {"story": "yes"}}}, MERGE)
+        self.assertEqual(labelled["body"]["metadata"]["labels"]["story"], "yes")
         client.call("PATCH", NODE, {"metadata": {"labels": {"story": None}}}, MERGE)
         counted = client.call("PATCH", f"{NODE}/status", {"status": {"capacity": {"example.com/count": "4"}}}, STRATEGIC)
         self.assertEqual(counted["body"]["status"]["capacity"]["example.com/count"], "4")
@@ -141,18 +141,18 @@ class ApiClient(Story):
     def test_one_event_is_made_and_its_repeats_are_a_series(self):
         client = self.client("--events")
         event = {"apiVersion": "v1", "kind": "Node", "name": "story-node", "reason": "GpuUnhealthy", "note": "n"}
-        client.tell(event)
+        client.send(event)
         self.assertEqual(client.next(), {"status": 201, "error": ""})
-        client.tell(event)
+        client.send(event)
         self.assertEqual(client.next(), {"counted": True})
-        client.tell({**event, "later": 700})
+        client.send({**event, "later": 700})
         self.assertEqual(client.next(), {"status": 200, "error": ""})
         found = [each for each in self.cluster.api.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
                  if each["regarding"]["name"] == "story-node"]
         self.assertEqual([each["series"]["count"] for each in found], [3])
         self.made.append(f"/apis/events.k8s.io/v1/namespaces/default/events/{found[0]['metadata']['name']}")
-        told = self.cluster.checked("kubectl", "get", "events", "--field-selector", "involvedObject.name=story-node")
-        self.assertRegex(told, r"Warning +GpuUnhealthy +node/story-node")
+        shown = self.cluster.checked("kubectl", "get", "events", "--field-selector", "involvedObject.name=story-node")
+        self.assertRegex(shown, r"Warning +GpuUnhealthy +node/story-node")
 
     def test_an_object_as_large_as_etcd_takes_is_watched_whole(self):
         client = self.client(f"--watch={MAPS}")
@@ -234,8 +234,8 @@ class ApiClient(Story):
         client.until(lambda line: line.get("key") == "default/goes" and line["gone"])
         while not client._queue.empty():
             client.next()
-        told = {line["key"]: line["gone"] for line in client.lines[seen:] if line.get("key", "").startswith("default/")}
-        self.assertEqual(told, {"default/goes": True, "default/comes": False})
+        changes = {line["key"]: line["gone"] for line in client.lines[seen:] if line.get("key", "").startswith("default/")}
+        self.assertEqual(changes, {"default/goes": True, "default/comes": False})
 
     @extended
     def test_a_server_that_is_killed_in_the_middle_of_a_line_costs_no_object(self):
