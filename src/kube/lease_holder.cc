@@ -111,8 +111,8 @@ Result<Response> LeaseHolder::send(const Request& request, const std::stop_token
 
 // So that the next one need not wait until it expires.
 void LeaseHolder::give_up() {
-  if (std::exchange(notified_, false))
-    hooks_.changed(false);  // first: from now on another may lead
+  // First: from now on another may lead.
+  if (std::exchange(notified_, false)) hooks_.changed(false);
   Status done = Done{};
   // The stop may have cut off a write, and then we do not know what is there.
   if (!election_.is_known()) done = read({});
