@@ -148,6 +148,16 @@ Result<std::vector<std::string>> list_directory(const std::string& path) {
   return names;
 }
 
+Result<std::vector<std::string>> list_plain_files(const std::string& path) {
+  Result<std::vector<std::string>> names = list_directory(path);
+  if (!names) return names;
+  std::erase_if(*names, [&](const std::string& name) {
+    struct stat status = {};
+    return ::stat((path + "/" + name).c_str(), &status) != 0 || !S_ISREG(status.st_mode);
+  });
+  return names;
+}
+
 Status make_directories(const std::string& path, mode_t mode) {
   for (std::size_t slash = path.find('/', 1); true; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);

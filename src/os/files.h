@@ -33,6 +33,9 @@ Status write_atomically(const std::string& path, std::string_view content, mode_
 // Names in the directory, sorted, without "." and "..".
 Result<std::vector<std::string>> list_directory(const std::string& path);
 
+// The same for plain files alone, also behind links.
+Result<std::vector<std::string>> list_plain_files(const std::string& path);
+
 // Creates the directory and its parents; an existing one is fine.
 Status make_directories(const std::string& path, mode_t mode = 0755);
 

@@ -158,6 +158,18 @@ TEST(WriteAtomically, LeavesNothingBehindWhereItFails) {
   EXPECT_EQ(*list_directory(dir.path()), (std::vector<std::string>{"target"}));
 }
 
+TEST(ListPlainFiles, FollowsLinksAndLeavesOutFolders) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir.path("..2026"));
+  std::ofstream(dir.path("..2026/a")) << "x";
+  std::filesystem::create_symlink("..2026", dir.path("..data"));
+  std::filesystem::create_symlink("..data/a", dir.path("a"));
+  std::filesystem::create_symlink("..data/gone", dir.path("gone"));
+  std::ofstream(dir.path("b")) << "x";
+  EXPECT_EQ(*list_plain_files(dir.path()), (std::vector<std::string>{"a", "b"}));
+  EXPECT_FALSE(list_plain_files(dir.path("nowhere")));
+}
+
 TEST(MakeDirectories, MakesAllOfThemAndIsContentWithThoseThatAreThere) {
   const TempDir dir;
   EXPECT_TRUE(make_directories(dir.path("a/b/c")));
