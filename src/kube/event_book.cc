@@ -26,7 +26,7 @@ std::string shortened(const std::string& note) {
 
 std::optional<Request> EventBook::note(const Event& event, const Moment& moment) {
   forget_old(moment.now);
-  const Key key{event.regarding, event.reason};
+  const Key key{event.regarding, event.reason, event.subject};
   const auto found = known_.find(key);
   if (found != known_.end()) {
     Known& known = found->second;

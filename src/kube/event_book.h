@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which events to write. The first of a kind about an object is written at once; repeats within
+// Which events to write. The first of a kind about a subject is written at once; repeats within
 // ten minutes are counted and written as a series at most once in that time. So a fault that
 // flaps all night is a handful of objects. Pure: the caller brings the time and writes.
 #pragma once
@@ -33,7 +33,9 @@ struct Event {
   bool is_warning = false;
   std::string reason;  // "GpuUnhealthy"
   std::string action;  // "Monitor"
-  std::string note;    // for people
+  // The part of the object, such as a device: repeats are counted for each.
+  std::string subject;
+  std::string note;  // for people
 
   bool operator==(const Event&) const = default;
 };
@@ -76,7 +78,8 @@ class EventBook {
     Clock::time_point written_at;
     std::string last_seen;  // MicroTime
   };
-  using Key = std::tuple<ObjectReference, std::string>;  // and the reason
+  // And the reason and the subject.
+  using Key = std::tuple<ObjectReference, std::string, std::string>;
 
   Request create(const Event& event, const Known& known, const std::string& wall) const;
   static Request series(Known& known, const Moment& moment);

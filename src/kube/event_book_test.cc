@@ -65,6 +65,16 @@ TEST(Events, OfTheSameKindLaterAreNew) {
   EXPECT_EQ(later->verb, Verb::kPost);
 }
 
+TEST(Events, OfAnotherSubjectAreTheirOwn) {
+  EventBook events = book();
+  Event event = lost();
+  event.subject = "GPU-0";
+  ASSERT_TRUE(events.note(event, at(0s)));
+  event.subject = "GPU-1";
+  EXPECT_TRUE(events.note(event, at(1s)));
+  EXPECT_FALSE(events.note(event, at(2s)));
+}
+
 TEST(Events, OfAnotherReasonOrObjectAreTheirOwn) {
   EventBook events = book();
   ASSERT_TRUE(events.note(lost(), at(0s)));

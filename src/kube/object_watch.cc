@@ -17,6 +17,15 @@ constexpr std::chrono::seconds kGrace{30};
 // A watch that ends sooner without an event is not tried again at once.
 constexpr std::chrono::seconds kShortest{1};
 
+// As the API server compares versions: numbers without leading zeros. Others are not compared.
+bool is_older(const std::string& version, const std::string& than) {
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (!is_number(version) || !is_number(than)) return false;
+  return version.size() != than.size() ? version.size() < than.size() : version < than;
+}
+
 }  // namespace
 
 ObjectWatch::ObjectWatch(ApiClient& client, WatchOptions options, WatchHandlers handlers)
@@ -29,7 +38,10 @@ void ObjectWatch::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const Ended ended = step(stop);
     if (stop.stop_requested()) return;
-    if (ended.outcome == Outcome::kExpired || ended.outcome == Outcome::kRelist) cache_.expire();
+    const bool failed = ended.outcome == Outcome::kFailed && options_.lists_after_failure;
+    if (ended.outcome == Outcome::kExpired || ended.outcome == Outcome::kRelist || failed) {
+      cache_.expire();
+    }
     if (ended.outcome == Outcome::kRefused) has_watch_list_ = false;
     // One list after a version that has expired is usual; a second one without an event in
     // between is not.
@@ -174,9 +186,17 @@ ObjectWatch::Ended ObjectWatch::ended(const Request& request, const Result<Respo
 
 void ObjectWatch::notify(const ObjectChanges& changes) {
   report("");
+  notice_version();
   const bool is_news = cache_.is_complete() && !cache_.is_listing() && !notified_complete_;
   notified_complete_ = notified_complete_ || is_news;
   if (!changes.empty() || is_news) handlers_.changed(changes, cache_.is_complete());
+}
+
+void ObjectWatch::notice_version() {
+  const std::string version = cache_.resource_version();
+  if (version.empty() || cache_.is_listing()) return;
+  if (is_older(version, newest_) && handlers_.rewound) handlers_.rewound();
+  newest_ = version;
 }
 
 void ObjectWatch::report(const std::string& problem) {

@@ -5,6 +5,10 @@
 // events (WatchList) where the server has that. A connection that ends without an error goes on
 // from the last version.
 //
+// A cluster that is restored from a backup has lower versions than before. A server does not
+// refuse a version of the future: it is silent until its own have grown past it. So a watch with
+// `lists_after_failure` lists again when the server was away, and learns it by the list's version.
+//
 // Not thread-safe: run() belongs to one thread, which calls the handlers.
 #pragma once
 
@@ -29,6 +33,7 @@ struct WatchOptions {
   std::size_t longest_line = 16U << 20U;  // etcd takes 1.5 MiB; JSON may be longer than that
   std::chrono::milliseconds patience{30'000};
   Backoff::Limits backoff;
+  bool lists_after_failure = false;  // for few objects
 };
 
 struct WatchHandlers {
@@ -36,6 +41,9 @@ struct WatchHandlers {
   std::function<void(const ObjectChanges& changes, bool is_complete)> changed;
   // Why the watch does not go on; empty: it does again. Called when that changes.
   std::function<void(const std::string& problem)> trouble;
+  // A list is older than the one before: the cluster was restored from a backup. Called before
+  // the list's last changes. May be empty.
+  std::function<void()> rewound;
   // Takes what is not needed out of an object before it is kept; not set: it is kept whole.
   std::function<void(Json& object)> strip;
   std::function<double()> chance;  // from 0 to 1
@@ -62,6 +70,7 @@ class ObjectWatch {
   Ended take_line(const std::string& line);
   static Ended ended(const Request& request, const Result<Response>& response);
   void notify(const ObjectChanges& changes);
+  void notice_version();
   void report(const std::string& problem);
 
   ApiClient& client_;
@@ -74,6 +83,7 @@ class ObjectWatch {
   bool expired_ = false;  // and no event came since
   bool cut_off_ = false;  // the last initial events were
   std::string problem_;
+  std::string newest_;  // the last version
 };
 
 }  // namespace tranche::kube

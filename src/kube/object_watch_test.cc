@@ -134,6 +134,43 @@ TEST(ObjectWatch, ListsAgainWhenTheAnswerItselfIs410) {
   EXPECT_EQ(history_of(server, "+a | +b -a "), "+a | +b -a ");
 }
 
+// Its first watch begins at version 500 and fails; then the server has lower versions.
+std::string history_of_a_restored_cluster(bool lists_after_failure) {
+  std::atomic<int> lists = 0;
+  const ScriptedServer server([&](const SeenRequest& request) {
+    if (!has(request, "sendInitialEvents=true")) return answer(503, "{}");
+    return ScriptedAnswer{.bytes = kHead + chunk(line("ADDED", "a", "1")) +
+                                   chunk(initial_end(++lists == 1 ? "500" : "99")) + kEnd};
+  });
+  ApiClient client(server.access(), {.user_agent = "t", .calls_a_second = 1000, .burst = 1000});
+  std::stop_source stop;
+  std::string history;
+  int failures = 0;
+  ObjectWatch watch(client,
+                    {.path = "/api/v1/nodes",
+                     .backoff = {.first = 1ms, .longest = 5ms},
+                     .lists_after_failure = lists_after_failure},
+                    {.changed = [&](const ObjectChanges&, bool) { history += "+ "; },
+                     .trouble =
+                         [&](const std::string& problem) {
+                           if (!problem.empty()) ++failures;
+                           if (failures > 1) stop.request_stop();
+                         },
+                     .rewound = [&] { history += "rewound "; },
+                     .chance =
+                         [&] {
+                           if (lists == 1 && server.seen().size() > 20) stop.request_stop();
+                           return 0.5;
+                         }});
+  watch.run(stop.get_token());
+  return history;
+}
+
+TEST(ObjectWatch, NoticesThatTheClusterWasRestoredFromABackup) {
+  EXPECT_EQ(history_of_a_restored_cluster(true), "+ + rewound ");
+  EXPECT_EQ(history_of_a_restored_cluster(false), "+ + ");
+}
+
 TEST(ObjectWatch, DoesNotForgetWhatIsThereWhenAListIsCutOff) {
   std::atomic<int> lists = 0;
   const ScriptedServer server([&](const SeenRequest& request) {
