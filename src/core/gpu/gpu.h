@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/named.h"
+#include "core/gpu/gpu_features.h"
 #include "core/gpu/mig_profile.h"
 #include "core/gpu/pci_address.h"
 
@@ -37,6 +38,7 @@ struct MigDevice {
   // Minors of /dev/nvidia-caps/nvidia-cap<N> that open the two instances.
   std::optional<unsigned> gpu_instance_cap;
   std::optional<unsigned> compute_instance_cap;
+  std::optional<MigUnits> units;
   // In a nested cluster: the host granted a part of its memory; memory_bytes is that part.
   bool partial = false;
   Health health;
@@ -59,6 +61,7 @@ struct Gpu {
   unsigned compute_major = 0;      // 0: not known
   unsigned compute_minor = 0;
   std::optional<unsigned> numa_node;
+  GpuFeatures features;
   bool mig_enabled = false;
   std::vector<MigDevice> mig;  // sorted by index
   // In a nested cluster: the host granted these MIG devices and not the GPU.

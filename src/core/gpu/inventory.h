@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "core/gpu/gpu.h"
 #include "core/gpu/gpu_numbers.h"
 #include "core/gpu/topology.h"
@@ -21,6 +23,11 @@ enum class DriverKind {
   kNvml,         // the driver's management library
   kDeviceNodes,  // no library: GPUs with a device node
 };
+
+inline constexpr Word<DriverKind> kDriverKinds[] = {{"none", DriverKind::kNone},
+                                                    {"nvml", DriverKind::kNvml},
+                                                    {"device-nodes", DriverKind::kDeviceNodes}};
+constexpr std::string_view to_string(DriverKind kind) { return text_of(kDriverKinds, kind); }
 
 // The remedy for one trouble of a GPU or MIG device.
 struct Remedy {

@@ -6,7 +6,9 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace tranche::core {
 
@@ -22,6 +24,8 @@ struct MigProfile {
 
 // "1g.5gb+me"; "1c.3g.20gb" if the compute instance is smaller than its GPU instance.
 std::string to_string(const MigProfile& profile);
+// Parses what to_string() writes.
+std::optional<MigProfile> parse_mig_profile(std::string_view text);
 
 // As part of a resource name, where `+` is not allowed: "1g.5gb.me".
 std::string resource_form(const MigProfile& profile);

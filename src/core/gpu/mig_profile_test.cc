@@ -15,6 +15,16 @@ TEST(MigProfile, IsNamedAsNvidiaNamesIt) {
   EXPECT_EQ(to_string(MigProfile{2, 2, 48, "-me"}), "2g.48gb-me");
 }
 
+TEST(MigProfile, IsReadBackFromItsName) {
+  for (const MigProfile& profile : {MigProfile{1, 1, 5, ""}, MigProfile{1, 3, 20, ""},
+                                    MigProfile{1, 1, 24, "+me.all"}, MigProfile{2, 2, 48, "-me"}}) {
+    EXPECT_EQ(parse_mig_profile(to_string(profile)), profile) << to_string(profile);
+  }
+  for (const char* bad : {"", "1g", "g.5gb", "1g.gb", "-1g.5gb", "c.1g.5gb"}) {
+    EXPECT_EQ(parse_mig_profile(bad), std::nullopt) << bad;
+  }
+}
+
 TEST(MigProfile, HasADotForThePlusInResourceNames) {
   EXPECT_EQ(resource_form(MigProfile{1, 1, 5, "+me"}), "1g.5gb.me");
   EXPECT_EQ(resource_form(MigProfile{1, 1, 24, "+me.all"}), "1g.24gb.me.all");

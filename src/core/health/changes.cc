@@ -53,6 +53,16 @@ std::string remedies_of(const std::string& device, const Health& health,
 
 }  // namespace
 
+std::string_view to_string(DeviceChange change) {
+  switch (change) {
+    case DeviceChange::kFound: return "device found";
+    case DeviceChange::kGone: return "device is gone";
+    case DeviceChange::kUnhealthy: return "device is unhealthy";
+    case DeviceChange::kHealthyAgain: return "device is healthy again";
+  }
+  return "?";
+}
+
 std::vector<InventoryChange> changes_between(const Inventory& before, const Inventory& after,
                                              const std::vector<Remedy>& ended) {
   const Devices old_devices = devices_of(before);
@@ -60,19 +70,19 @@ std::vector<InventoryChange> changes_between(const Inventory& before, const Inve
   std::vector<InventoryChange> changes;
   for (const auto& [uuid, seen] : old_devices) {
     if (!new_devices.contains(uuid)) {
-      changes.push_back({true, "device is gone", uuid, seen.index, seen.detail, seen.pci});
+      changes.push_back({true, DeviceChange::kGone, uuid, seen.index, seen.detail, seen.pci});
     }
   }
   for (const auto& [uuid, seen] : new_devices) {
     const auto known = old_devices.find(uuid);
     if (known == old_devices.end()) {
-      changes.push_back({false, "device found", uuid, seen.index, seen.detail, seen.pci});
+      changes.push_back({false, DeviceChange::kFound, uuid, seen.index, seen.detail, seen.pci});
     }
     const Health last = known == old_devices.end() ? Health{} : known->second.health;
     if (last == seen.health) continue;
     if (seen.health.ok()) {
       changes.push_back({.is_bad = false,
-                         .what = "device is healthy again",
+                         .what = DeviceChange::kHealthyAgain,
                          .device = uuid,
                          .index = seen.index,
                          .detail = "was: " + last.reason(),
@@ -80,7 +90,7 @@ std::vector<InventoryChange> changes_between(const Inventory& before, const Inve
                          .because = remedies_of(uuid, last, {&ended, &before.remedies})});
     } else {
       changes.push_back({.is_bad = true,
-                         .what = "device is unhealthy",
+                         .what = DeviceChange::kUnhealthy,
                          .device = uuid,
                          .index = seen.index,
                          .detail = seen.health.reason(),

@@ -2,16 +2,21 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/gpu/inventory.h"
 
 namespace tranche::core {
 
-// One difference between two inventories, for the log.
+enum class DeviceChange { kFound, kGone, kUnhealthy, kHealthyAgain };
+// "device is unhealthy", for the log.
+std::string_view to_string(DeviceChange change);
+
+// One difference between two inventories.
 struct InventoryChange {
   bool is_bad = false;
-  std::string what;        // "gpu is unhealthy"
+  DeviceChange what = DeviceChange::kFound;
   std::string device;      // uuid
   std::string index;       // "3" or "3:1"
   std::string detail;      // the reason, or what it is

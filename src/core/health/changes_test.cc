@@ -19,9 +19,9 @@ TEST(InventoryChanges, AreNoneBetweenEquals) {
 
 TEST(InventoryChanges, NameWhatCameAndWhatWent) {
   EXPECT_THAT(changes_between(an_inventory({a_gpu(0)}), an_inventory({a_gpu(1)})),
-              ElementsAre(InventoryChange{true, "device is gone", "GPU-0", "0",
+              ElementsAre(InventoryChange{true, DeviceChange::kGone, "GPU-0", "0",
                                           "NVIDIA H100 80GB HBM3", "0000:10:00.0"},
-                          InventoryChange{false, "device found", "GPU-1", "1",
+                          InventoryChange{false, DeviceChange::kFound, "GPU-1", "1",
                                           "NVIDIA H100 80GB HBM3", "0000:11:00.0"}));
 }
 
@@ -30,10 +30,10 @@ TEST(InventoryChanges, NameTheReasonOfAnUnhealthyDeviceAndItsEnd) {
   Inventory ill = well;
   ill.gpus[0].mig[0].health.troubles = {"XID 94"};
   EXPECT_THAT(changes_between(well, ill),
-              ElementsAre(InventoryChange{true, "device is unhealthy", "MIG-0-0", "0:0", "XID 94",
-                                          "0000:10:00.0"}));
+              ElementsAre(InventoryChange{true, DeviceChange::kUnhealthy, "MIG-0-0", "0:0",
+                                          "XID 94", "0000:10:00.0"}));
   EXPECT_THAT(changes_between(ill, well),
-              ElementsAre(InventoryChange{false, "device is healthy again", "MIG-0-0", "0:0",
+              ElementsAre(InventoryChange{false, DeviceChange::kHealthyAgain, "MIG-0-0", "0:0",
                                           "was: XID 94", "0000:10:00.0"}));
 }
 

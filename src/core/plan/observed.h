@@ -11,6 +11,7 @@
 
 #include "core/cdi/cdi_state.h"
 #include "core/cdi/driver_files.h"
+#include "core/features/machine_facts.h"
 #include "core/gpu/inventory.h"
 #include "core/ledger/ledger.h"
 #include "core/mps/mps_report.h"
@@ -58,6 +59,7 @@ struct Observed {
   // A hook in the specifications has the driver limit containers' memory, now or earlier. It
   // stays, because a container with a limit may be restarted.
   bool limits_memory = false;
+  MachineFacts machine;  // only if nodes are labelled
 };
 
 }  // namespace tranche::core

@@ -10,6 +10,7 @@
 
 #include "base/path.h"
 #include "core/cdi/cdi_hooks.h"
+#include "core/features/feature_labels.h"
 #include "core/grant/enforcement.h"
 #include "core/grant/parts.h"
 #include "core/ledger/coverage.h"
@@ -273,6 +274,15 @@ CdiPlan wanted_cdi(const Wanted& wanted, const DriverFiles& files, const Setting
   return cdi_plan(wanted.inventory, files, options, settings.grant);
 }
 
+std::optional<NodeLabels> wanted_labels(const Wanted& wanted, const Observed& observed,
+                                        const Settings& settings) {
+  if (settings.features.labels == LabelOutput::kNone) return std::nullopt;
+  const Inventory& inventory = wanted.inventory;
+  const bool was_read = inventory.driver != DriverKind::kNone || !inventory.gpus.empty();
+  if (!was_read) return std::nullopt;
+  return feature_labels(inventory, wanted.catalog, settings.sharing, observed.machine);
+}
+
 std::string refusal(const Wanted& wanted, const Observed& observed) {
   if (!wanted.oversized.empty()) return wanted.oversized;
   return needs_ledger(wanted.catalog) ? observed.no_ledger : std::string();
@@ -304,6 +314,7 @@ Wanted plan(const Observed& observed, const Settings& settings) {
                      ? units_to_keep(settings.sharing, catalog, observed.units)
                      : observed.units;
   wanted.nested_health = nested_health(observed.handed_off, catalog, inventory);
+  wanted.labels = wanted_labels(wanted, observed, settings);
   std::ranges::move(granted.notes, std::back_inserter(catalog.notes));
   std::ranges::move(mps_trouble_notes(catalog, observed.mps.report.daemons),
                     std::back_inserter(catalog.notes));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/cdi/cdi_plan.h"
+#include "core/features/node_labels.h"
 #include "core/gpu/inventory.h"
 #include "core/grant/node_facts.h"
 #include "core/mps/mps_plan.h"
@@ -37,6 +38,9 @@ struct Wanted {
   NestedHealth nested_health;
   KeptUnits units;             // to store for the next start
   bool limits_memory = false;  // see Observed
+  // Empty: leave the node's labels as they are, because nobody asked for labels, or the driver
+  // has not been read since the start.
+  std::optional<NodeLabels> labels;
   // Resources with a list above the kubelet's limit, with the figures. They are in the catalog
   // but not served.
   std::string oversized;

@@ -8,11 +8,14 @@
 
 #include "base/log_options.h"
 #include "core/settings/cdi_options.h"
+#include "core/settings/cluster_options.h"
 #include "core/settings/driver_options.h"
+#include "core/settings/feature_options.h"
 #include "core/settings/grant_options.h"
 #include "core/settings/health_options.h"
 #include "core/settings/kubelet_options.h"
 #include "core/settings/mps_options.h"
+#include "core/settings/named_config_options.h"
 #include "core/settings/nested_options.h"
 #include "core/sharing/policy.h"
 
@@ -37,6 +40,9 @@ struct Settings {
   KubeletOptions kubelet;
   MpsOptions mps;
   NestedOptions nested;
+  ClusterOptions cluster;
+  FeatureOptions features;
+  NamedConfigOptions named_configs;
 
   bool operator==(const Settings&) const = default;
 };

@@ -84,11 +84,6 @@ const ResourceName* first_match(const std::vector<NameRule>& rules, const std::s
   return rule == rules.end() ? nullptr : &rule->name;
 }
 
-ResourceName gpu_name(const SharingPolicy& policy, const Gpu& gpu) {
-  const ResourceName* named = first_match(policy.gpu_names, gpu.model);
-  return named != nullptr ? *named : ResourceName(std::string(kDomain) + "gpu");
-}
-
 OfferedDevice whole(const Gpu& gpu) {
   return {.uuid = gpu.uuid.text,
           .gpu = gpu.uuid,
@@ -136,7 +131,7 @@ class Offering {
     if (policy_.mig == MigStrategy::kNone && (is_cut(gpu) || gpu.only_slices)) {
       withhold_other_slices(gpu);
     } else if (policy_.mig == MigStrategy::kNone || !gpu.mig_enabled) {
-      offers_[gpu_name(policy_, gpu)].push_back(whole(gpu));
+      offers_[usual_name(policy_, gpu)].push_back(whole(gpu));
     } else {
       add_slices(gpu);
     }
@@ -231,7 +226,7 @@ class Offering {
     if (gpu.mig.empty()) withhold(gpu, "MIG is enabled and no MIG device is configured");
     for (const MigDevice& mig : gpu.mig) {
       if (cuts_.taken.contains(mig.uuid.text)) continue;
-      if (const auto name = slice_name(mig)) {
+      if (const auto name = usual_name(policy_, mig)) {
         offers_[*name].push_back(slice(gpu, mig));
       } else {
         withhold(gpu, mig,
@@ -240,15 +235,6 @@ class Offering {
                              to_string(mig.profile)));
       }
     }
-  }
-
-  std::optional<ResourceName> slice_name(const MigDevice& mig) const {
-    if (const ResourceName* named = first_match(policy_.mig_names, to_string(mig.profile))) {
-      return *named;
-    }
-    if (policy_.mig == MigStrategy::kSingle) return ResourceName(std::string(kDomain) + "gpu");
-    if (!fills_its_instance(mig.profile)) return std::nullopt;
-    return ResourceName(kDomain + ("mig-" + resource_form(mig.profile)));
   }
 
   const Inventory& inventory_;
@@ -325,6 +311,20 @@ std::set<std::string> excluded_gpus(const Inventory& inventory, const SharingPol
     if (!reason_to_withhold(gpu, policy).empty()) uuids.insert(gpu.uuid.text);
   }
   return uuids;
+}
+
+ResourceName usual_name(const SharingPolicy& policy, const Gpu& gpu) {
+  const ResourceName* named = first_match(policy.gpu_names, gpu.model);
+  return named != nullptr ? *named : ResourceName(std::string(kDomain) + "gpu");
+}
+
+std::optional<ResourceName> usual_name(const SharingPolicy& policy, const MigDevice& mig) {
+  if (const ResourceName* named = first_match(policy.mig_names, to_string(mig.profile))) {
+    return *named;
+  }
+  if (policy.mig == MigStrategy::kSingle) return ResourceName(std::string(kDomain) + "gpu");
+  if (!fills_its_instance(mig.profile)) return std::nullopt;
+  return ResourceName(kDomain + ("mig-" + resource_form(mig.profile)));
 }
 
 std::vector<std::string> unmatched_patterns(const Inventory& inventory,

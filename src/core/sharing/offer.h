@@ -4,6 +4,7 @@
 // same catalog.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,5 +29,10 @@ std::vector<OfferedDevice> node_devices(const Inventory& inventory);
 
 // uuids of GPUs that are excluded, by the configuration or for another reason.
 std::set<std::string> excluded_gpus(const Inventory& inventory, const SharingPolicy& policy);
+
+// The name of a device that no row of tranche.policies and no sharing renames. Empty: a MIG
+// device that has none, as a part of its GPU instance.
+ResourceName usual_name(const SharingPolicy& policy, const Gpu& gpu);
+std::optional<ResourceName> usual_name(const SharingPolicy& policy, const MigDevice& mig);
 
 }  // namespace tranche::core
