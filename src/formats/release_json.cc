@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "formats/release_json.h"
 
-#include <algorithm>
-#include <array>
 #include <exception>
 #include <utility>
 
@@ -18,21 +16,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-constexpr std::array kKinds{std::pair{DriverKind::kNone, "none"},
-                            std::pair{DriverKind::kNvml, "nvml"},
-                            std::pair{DriverKind::kDeviceNodes, "device-nodes"}};
-
-std::string kind_text(DriverKind kind) {
-  const auto* found = std::ranges::find(kKinds, kind, &std::pair<DriverKind, const char*>::first);
-  return found == kKinds.end() ? "none" : found->second;
-}
-
-DriverKind kind_of(const std::string& text) {
-  const auto* found =
-      std::ranges::find_if(kKinds, [&](const auto& kind) { return text == kind.second; });
-  return found == kKinds.end() ? DriverKind::kNone : found->first;
-}
-
 ReleaseMemory from_json(const Json& json) {
   ReleaseMemory release{.boot_id = json_field<std::string>(json, "bootId"),
                         .since = json_field<std::int64_t>(json, "since"),
@@ -42,7 +25,8 @@ ReleaseMemory from_json(const Json& json) {
   }
   const Json& driver = json.at("driver");
   Inventory& inventory = release.inventory;
-  inventory.driver = kind_of(json_field<std::string>(driver, "kind"));
+  inventory.driver =
+      meaning_of(kDriverKinds, json_field<std::string>(driver, "kind")).value_or(DriverKind::kNone);
   inventory.driver_trouble = json_field<std::string>(driver, "trouble");
   inventory.driver_version = json_field<std::string>(driver, "version");
   inventory.cuda_version = json_field<std::string>(driver, "cuda");
@@ -66,7 +50,7 @@ std::string to_json(const ReleaseMemory& release) {
             {"all", release.all},
             {"released", Json::array()},
             {"driver",
-             {{"kind", kind_text(release.inventory.driver)},
+             {{"kind", to_string(release.inventory.driver)},
               {"trouble", release.inventory.driver_trouble},
               {"version", release.inventory.driver_version},
               {"cuda", release.inventory.cuda_version},
