@@ -30,6 +30,36 @@ void add_line(HostFiles& files, const std::string& path, const std::string& line
   files[path] = PlainFile{line + "\n", 0444};
 }
 
+// PCI configuration space, as far as a program tells a virtual GPU by it: the vendor, and a list
+// with the vendor's capability, in which the hypervisor of a virtual GPU writes its version.
+std::string config_space(unsigned device, unsigned pci_class, const Gpu* virtual_gpu) {
+  constexpr std::size_t kAt = 0xd0;
+  std::string config(256, '\0');
+  config[0x00] = '\xde';
+  config[0x01] = '\x10';
+  for (unsigned i = 0; i < 2; ++i) config[0x02 + i] = static_cast<char>(device >> (8 * i));
+  for (unsigned i = 0; i < 3; ++i) config[0x09 + i] = static_cast<char>(pci_class >> (8 * i));
+  config[0x06] = '\x10';
+  config[0x34] = static_cast<char>(kAt);
+  config[kAt] = '\x09';
+  config[kAt + 2] = '\x14';
+  if (virtual_gpu == nullptr) return config;
+  const auto text = [](std::string from) {
+    from.resize(10, '\0');
+    return from;
+  };
+  const std::string record = std::string("\x1bVF\0\x16", 5) +
+                             text(virtual_gpu->vgpu_host.driver_version) +
+                             text(virtual_gpu->vgpu_host.driver_branch);
+  return config.replace(kAt + 2, record.size(), record);
+}
+
+// What NVIDIA's programs read of every PCI device of theirs; no memory is mapped.
+void add_pci(HostFiles& files, const std::string& folder, const std::string& config) {
+  files[folder + "/config"] = PlainFile{config, 0644};
+  add_line(files, folder + "/resource", "0x0000000000000000 0x0000000000000000 0x0000000000000000");
+}
+
 void add_gpu(HostFiles& files, const Gpu& gpu, bool driver_loaded) {
   const std::string bdf = to_string(gpu.pci);
   const std::string folder = "/sys/bus/pci/devices/" + bdf;
@@ -38,6 +68,9 @@ void add_gpu(HostFiles& files, const Gpu& gpu, bool driver_loaded) {
   add_line(files, folder + "/subsystem_vendor", hex(gpu.model.subsystem_vendor, 4));
   add_line(files, folder + "/subsystem_device", hex(gpu.model.subsystem_id, 4));
   add_line(files, folder + "/class", hex(gpu.model.pci_class, 6));
+  add_pci(files, folder,
+          config_space(gpu.model.device_id, gpu.model.pci_class,
+                       gpu.virtualization == 2 ? &gpu : nullptr));
   add_line(files, folder + "/numa_node", std::to_string(gpu.numa_node));
   add_line(files, folder + "/local_cpulist", gpu.cpus);
   add_line(files, folder + "/max_link_speed", link_speed(gpu.model.pcie_generation));
@@ -57,6 +90,7 @@ void add_switch(HostFiles& files, const PciAddress& pci) {
   add_line(files, folder + "/vendor", "0x10de");
   add_line(files, folder + "/device", "0x22a3");
   add_line(files, folder + "/class", "0x068000");
+  add_pci(files, folder, config_space(0x22a3, 0x068000, nullptr));
   add_line(files, folder + "/numa_node", "-1");
 }
 

@@ -210,6 +210,8 @@ void describe(auto& v, Some<Gpu> auto& x, const Gpu& base) {
   v.field("persistence", x.persistence, base.persistence);
   v.field("compute_mode", x.compute_mode, base.compute_mode);
   v.field("virtualization", x.virtualization, base.virtualization);
+  v.field("vgpu_host_driver", x.vgpu_host.driver_version, base.vgpu_host.driver_version);
+  v.field("vgpu_host_branch", x.vgpu_host.driver_branch, base.vgpu_host.driver_branch);
   v.field("place", x.place, base.place);
   v.field("links", x.links, base.links);
   v.field("fabric", x.fabric, base.fabric);

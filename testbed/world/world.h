@@ -181,7 +181,8 @@ struct Gpu {
   unsigned drm_render = 0;  // 0: no DRM nodes
   bool persistence = true;
   unsigned compute_mode = 0;
-  unsigned virtualization = 0;  // 0 none, 1 pass-through
+  unsigned virtualization = 0;  // 0 none, 1 pass-through, 2 virtual
+  VgpuHost vgpu_host;           // of a virtual one
   Place place;
   std::vector<NvLink> links;
   Fabric fabric;

@@ -64,6 +64,7 @@ struct CapturedFabric {
   std::string state;
   int status = 0;
   unsigned clique = 0;
+  std::string cluster;  // its uuid; empty: a single node
 };
 
 struct CapturedGpu {

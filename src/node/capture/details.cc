@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "node/driver/nvml/fabric.h"
 
 namespace tranche::node {
 namespace {
@@ -167,7 +168,8 @@ class Details {
     if (!call("nvmlDeviceGetGpuFabricInfo", &info)) return;
     constexpr std::array kStates{"not_supported", "not_started", "in_progress", "completed"};
     if (info.state >= kStates.size()) return;
-    captured_.fabric = {kStates[info.state], info.status, info.clique_id};
+    captured_.fabric = {kStates[info.state], info.status, info.clique_id,
+                        nvml::cluster_uuid_text(info.cluster_uuid)};
     captured_.fabric_capable = info.state != abi::kFabricNotSupported;
   }
 

@@ -189,6 +189,7 @@ void put_gpu(YAML::Emitter& out, const CapturedGpu& gpu) {
     put(out, "state", gpu.fabric.state);
     put(out, "status", gpu.fabric.status);
     put(out, "clique", gpu.fabric.clique);
+    if (!gpu.fabric.cluster.empty()) put(out, "cluster", gpu.fabric.cluster);
     out << EndMap;
   }
   put_mig(out, gpu);

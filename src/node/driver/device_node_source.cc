@@ -36,7 +36,10 @@ Result<DriverReading> DeviceNodeSource::read(const ReadRequest&) {
   std::vector<GpuUuid> uuids;
   for (const unsigned minor : kernel_.gpu_node_minors()) {
     Gpu gpu = gpu_of_node(minor, kernel_gpus);
-    if (gpu.pci) gpu.numa_node = kernel_.numa_node(*gpu.pci);
+    if (gpu.pci) {
+      gpu.numa_node = kernel_.numa_node(*gpu.pci);
+      gpu.features = kernel_.features(*gpu.pci);
+    }
     uuids.push_back(gpu.uuid);
     reading.gpus.push_back({.index = gpu.index, .gpu = std::move(gpu)});
   }

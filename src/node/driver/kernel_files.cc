@@ -10,10 +10,14 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "formats/pci_config.h"
 #include "os/files.h"
 
 namespace tranche::node {
 namespace {
+
+// A PCI Express device's configuration space.
+constexpr std::size_t kLargestConfig = 4096;
 
 // "gi12" with prefix "gi" is 12.
 std::optional<unsigned> number_after(std::string_view text, std::string_view prefix) {
@@ -102,6 +106,23 @@ std::optional<unsigned> KernelFiles::numa_node(const PciAddress& address) const 
       read_file(below(root_, fmt::format("/sys/bus/pci/devices/{}/numa_node", to_string(address))));
   // -1 if the kernel has only one node, and in most virtual machines.
   return parse_number<unsigned>(first_line(content));
+}
+
+GpuFeatures KernelFiles::features(const PciAddress& address) const {
+  const std::string folder =
+      below(root_, fmt::format("/sys/bus/pci/devices/{}", to_string(address)));
+  GpuFeatures features;
+  const std::string pci_class = first_line(read_file(below(folder, "class")));
+  if (pci_class.starts_with("0x")) {
+    features.pci_class = parse_number<std::uint32_t>(pci_class.substr(2), 16);
+  }
+  const Result<std::string> config = read_file(below(folder, "config"), kLargestConfig);
+  const auto vgpu = config ? parse_vgpu_capability(*config) : std::nullopt;
+  if (vgpu) {
+    features.is_vgpu = vgpu->is_vgpu;
+    features.vgpu_host = vgpu->host;
+  }
+  return features;
 }
 
 std::optional<bool> KernelFiles::has_pci_device(const PciAddress& address) const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/gpu/gpu_features.h"
 #include "core/gpu/pci_address.h"
 
 namespace tranche::node {
@@ -57,6 +58,8 @@ class KernelFiles {
   // Changes with every boot.
   Result<std::string> boot_id() const;
   std::optional<unsigned> numa_node(const PciAddress& address) const;
+  // PCI class, and whether it is a virtual GPU. The rest of the features are the driver's.
+  GpuFeatures features(const PciAddress& address) const;
   // Empty: the kernel's list of PCI devices cannot be read.
   std::optional<bool> has_pci_device(const PciAddress& address) const;
   // Identifies the binding of NVIDIA's driver to the device; each bind has another number. Empty:

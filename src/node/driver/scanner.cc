@@ -249,23 +249,24 @@ void Scanner::publish() {
   for (const InventoryChange& change : changes_between(shown_, inventory, state_.ended)) {
     const std::string pci = change.pci.empty() ? "not known" : change.pci;
     if (!change.cleared_by.empty()) {
-      log_.warning(change.what, {{"device", change.device},
-                                 {"index", change.index},
-                                 {"pci", pci},
-                                 {"detail", change.detail},
-                                 {"cleared-by", change.cleared_by}});
+      log_.warning(to_string(change.what), {{"device", change.device},
+                                            {"index", change.index},
+                                            {"pci", pci},
+                                            {"detail", change.detail},
+                                            {"cleared-by", change.cleared_by}});
     } else if (!change.because.empty()) {
-      log_.info(change.what, {{"device", change.device},
-                              {"index", change.index},
-                              {"pci", pci},
-                              {"detail", change.detail},
-                              {"because", change.because}});
+      log_.info(to_string(change.what), {{"device", change.device},
+                                         {"index", change.index},
+                                         {"pci", pci},
+                                         {"detail", change.detail},
+                                         {"because", change.because}});
     } else {
       const Log::Fields fields{{"device", change.device},
                                {"index", change.index},
                                {"pci", pci},
                                {"detail", change.detail}};
-      change.is_bad ? log_.warning(change.what, fields) : log_.info(change.what, fields);
+      change.is_bad ? log_.warning(to_string(change.what), fields)
+                    : log_.info(to_string(change.what), fields);
     }
   }
   shown_ = inventory;

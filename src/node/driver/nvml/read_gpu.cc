@@ -57,7 +57,12 @@ class Reader {
     ReadRequest request = question_.request;
     // Record the links that are up before one goes down.
     request.links = request.links || !is_current();
-    answer_.reading.vitals = read_vitals(session_, answer_.handle, request, witness_);
+    const VitalsReading read = read_vitals(session_, answer_.handle, request, witness_);
+    answer_.reading.vitals = read.vitals;
+    // While the fabric starts again, the clique that it had stays.
+    if (read.clique || read.vitals.fabric_ready.value_or(false)) {
+      answer_.reading.gpu->features.fabric = read.clique;
+    }
     const CardReading card = read_card(session_, answer_.handle, witness_);
     answer_.reading.failure = card.failure;
     answer_.is_unread = !card.answered && !card.failure;
@@ -129,7 +134,19 @@ class Reader {
       if (has_it) gpu.pci = PciAddress{pci.domain, pci.bus, pci.device, 0};
     }
     if (gpu.pci) gpu.numa_node = kernel_.numa_node(*gpu.pci);
+    read_features(gpu);
     return true;
+  }
+
+  // Once for a GPU in its slot: they never change.
+  void read_features(Gpu& gpu) {
+    const bool is_known = known_ != nullptr && known_->gpu.pci == gpu.pci;
+    if (is_known) gpu.features = known_->gpu.features;
+    if (!gpu.pci || (gpu.features.pci_class && gpu.features.is_vgpu)) return;
+    const GpuFeatures read = kernel_.features(*gpu.pci);
+    gpu.features.pci_class = read.pci_class;
+    gpu.features.is_vgpu = read.is_vgpu;
+    gpu.features.vgpu_host = read.vgpu_host;
   }
 
   bool read_kind(Gpu& gpu) {
@@ -195,6 +212,7 @@ class Reader {
     answer_.reading.failure = mig.failure;
     if (!mig.enabled) return false;  // the last reading stays
     gpu.mig_enabled = *mig.enabled;
+    gpu.features.mig_capable = mig.is_capable;
     // If its MIG devices cannot be read, the known ones stay.
     if (!mig.failure) answer_.slices = std::move(mig.slices);
     for (const Slice& slice : answer_.slices) gpu.mig.push_back(slice.device);

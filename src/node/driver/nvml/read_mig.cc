@@ -33,6 +33,7 @@ class MigReader {
     if (mode == abi::kNotSupported) return reading_;
     reading_.enabled.reset();
     if (!went_well("nvmlDeviceGetMigMode", mode)) return reading_;
+    reading_.is_capable = true;
     reading_.enabled = current == 1;
     if (current == 1 && knows_memory_size()) read_slices();
     return std::move(reading_);
@@ -102,6 +103,12 @@ class MigReader {
     const abi::DeviceAttributes& attributes = slice.attributes;
     MigDevice& mig = slice.device;
     mig.memory_bytes = attributes.memory_mib << 20;
+    mig.units = MigUnits{.multiprocessors = attributes.multiprocessors,
+                         .copy_engines = attributes.copy_engines,
+                         .decoders = attributes.decoders,
+                         .encoders = attributes.encoders,
+                         .jpeg_engines = attributes.jpegs,
+                         .ofa_engines = attributes.ofas};
     mig.profile = {.compute_slices = attributes.compute_instance_slices,
                    .gpu_slices = attributes.gpu_instance_slices,
                    .memory_gb = mig_memory_gb(attributes.memory_mib, question_.memory_bytes)};

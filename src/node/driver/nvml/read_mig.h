@@ -29,6 +29,7 @@ struct MigQuestion {
 
 struct MigReading {
   std::optional<bool> enabled;  // empty: the mode could not be read
+  bool is_capable = false;      // the GPU has a mode
   std::vector<Slice> slices;    // sorted by index
   std::optional<GpuFailure> failure;
 };

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "node/driver/nvml/fabric.h"
+
 namespace tranche::node::nvml {
 namespace {
 
@@ -91,19 +93,29 @@ std::optional<bool> fabric_ready(unsigned char state, abi::Return status) {
   return state == abi::kFabricCompleted && status == abi::kSuccess;
 }
 
-void read_fabric(const Asked& asked, Vitals& vitals) {
+// A cluster without a uuid is a single node: its GPUs need no clique to find each other.
+std::optional<FabricClique> clique_of(const auto& info) {
+  std::string cluster = cluster_uuid_text(info.cluster_uuid);
+  const bool is_ready = fabric_ready(info.state, info.status).value_or(false);
+  if (!is_ready || cluster.empty()) return std::nullopt;
+  return FabricClique{.cluster = std::move(cluster), .clique = info.clique_id};
+}
+
+void read_fabric(const Asked& asked, VitalsReading& reading) {
   const Functions& api = asked.api;
   constexpr const char* kFunction = "nvmlDeviceGetGpuFabricInfo";
   if (api.fabric_info_v != nullptr) {
     abi::FabricInfoV2 info{};
     info.version = abi::kFabricInfoV2;
     if (asked.witness.hear(kFunction, api.fabric_info_v(asked.handle, &info)) == abi::kSuccess) {
-      vitals.fabric_ready = fabric_ready(info.state, info.status);
+      reading.vitals.fabric_ready = fabric_ready(info.state, info.status);
+      reading.clique = clique_of(info);
     }
   } else if (api.fabric_info != nullptr) {
     abi::FabricInfo info{};
     if (asked.witness.hear(kFunction, api.fabric_info(asked.handle, &info)) == abi::kSuccess) {
-      vitals.fabric_ready = fabric_ready(info.state, info.status);
+      reading.vitals.fabric_ready = fabric_ready(info.state, info.status);
+      reading.clique = clique_of(info);
     }
   }
 }
@@ -155,20 +167,21 @@ void read_persistence(const Asked& asked, Vitals& vitals) {
 
 }  // namespace
 
-Vitals read_vitals(const Session& session, abi::Device handle, const ReadRequest& request,
-                   Witness& witness) {
+VitalsReading read_vitals(const Session& session, abi::Device handle, const ReadRequest& request,
+                          Witness& witness) {
   const Asked asked{session.api(), handle, witness};
-  Vitals vitals;
+  VitalsReading reading;
+  Vitals& vitals = reading.vitals;
   if (asked.api.field_values != nullptr) {
     read_fields(asked, vitals);
     if (request.energy) vitals.energy_mj = number_in(ask<1>(asked, {abi::kFieldEnergy})[0]);
   }
   read_persistence(asked, vitals);
-  read_fabric(asked, vitals);
+  read_fabric(asked, reading);
   if (request.links) read_links(asked, vitals);
   if (request.inforom) read_inforom(asked, vitals);
   if (request.units) read_units(asked, vitals);
-  return vitals;
+  return reading;
 }
 
 }  // namespace tranche::node::nvml
