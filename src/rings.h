@@ -26,6 +26,7 @@ using namespace core;
 namespace node {
 using namespace base;
 using namespace os;
+using namespace kube;
 using namespace core;
 using namespace formats;
 }  // namespace node

@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "kube": ["base", "os"],
     "core": ["base"],
     "formats": ["base", "core"],
-    "node": ["base", "os", "core", "formats"],
+    "node": ["base", "os", "kube", "core", "formats"],
     "programs": ["base", "os", "kube", "core", "formats", "node"],
     # The simulated driver has the driver's C ABI from where the agent has it, and the
     # client of pod-resources is the agent's.
@@ -38,6 +38,8 @@ ONLY_IN = {  # header prefix: the folders that may include it
     # Base64, of which gRPC brings a good one along.
     "absl/": ["src/formats", "src/kube"],
     "boost/": ["src/kube"],
+    # Of the node's edges, one talks to the API server.
+    "kube/": ["src/kube", "src/node/api_server", "src/programs", "testbed", "tests"],
     "openssl/": ["src/kube"],
     "yaml-cpp/": ["src/os/settings", "src/node/capture", "testbed"],
 }

@@ -276,6 +276,7 @@ void PluginService::note_refusal(const Serving& serving, const std::vector<std::
   log_.warning(
       "allocation refused",
       {{"resource", serving.offer.name.text}, {"devices", shortened(ids)}, {"reason", reason}});
+  if (node_.refused) node_.refused(serving.offer.name.text, reason);
 }
 
 grpc::Status PluginService::PreStartContainer(grpc::ServerContext*,
