@@ -11,6 +11,7 @@
 
 #include "base/path.h"
 #include "base/text.h"
+#include "programs/settings/cluster_words.h"
 #include "programs/settings/device_words.h"
 #include "programs/settings/mps_settings.h"
 #include "programs/settings/profile.h"
@@ -48,6 +49,8 @@ class Builder {
     build_grant();
     build_cdi();
     build_health();
+    build_cluster();
+    build_named_configs();
     note_missed();
     return std::move(built_);
   }
@@ -63,8 +66,8 @@ class Builder {
     for (const char* root : {"driver-root", "driver-root-ctr-path"}) {
       if (from_.text(root).empty()) from_.replace(root, std::string("/"), "empty");
     }
-    for (const char* path :
-         {"nvidia-cdi-hook-path", "cdi-dir", "host-root", "mps-dir", "host-grants", "gpu-env"}) {
+    for (const char* path : {"nvidia-cdi-hook-path", "cdi-dir", "host-root", "mps-dir",
+                             "host-grants", "gpu-env", "output-file", "machine-type-file"}) {
       if (!from_.text(path).empty()) continue;
       from_.replace(path, default_value(*from_.at(path).flag), "empty");
     }
@@ -264,6 +267,50 @@ class Builder {
           fmt::format("{}: without effect: a variable of Google's plugin, for --profile=gcp; "
                       "DP_ENABLE_HEALTHCHECKS does the same",
                       where(google)));
+    }
+  }
+
+  void build_cluster() {
+    std::set<std::string> names;
+    for (const std::string& word : from_.list("extended-resources")) {
+      Result<ExtendedResource> resource = parse_extended_resource(word);
+      if (!resource) return complain("extended-resources", resource.error().message);
+      if (!names.insert(resource->name).second) {
+        return complain("extended-resources", resource->name + " is given twice");
+      }
+      built_.settings.cluster.extended_resources.push_back(*std::move(resource));
+    }
+    if (const std::string& type = from_.text("node-condition"); !is_condition_type(type)) {
+      complain("node-condition", fmt::format("'{}' is not a condition type, such as GpusHealthy or "
+                                             "example.com/GpusHealthy",
+                                             brief(type)));
+    }
+  }
+
+  void build_named_configs() {
+    NamedConfigOptions& configs = built_.settings.named_configs;
+    for (const std::string& word : from_.list("fallback-strategies")) {
+      if (const auto strategy = meaning_of(kConfigFallbacks, word)) {
+        configs.fallbacks.push_back(*strategy);
+      }
+    }
+    if (configs.folder.empty()) return note_without_folder();
+    const Setting& file = from_.at("config-file");
+    if (file.is_given() && !from_.text("config-file").empty()) {
+      complain("config-dir",
+               fmt::format("has several configurations, one of which the node's label chooses, but "
+                           "{} names one file; leave one of them out",
+                           where(file)));
+    }
+    if (configs.label.empty()) complain("config-label", "must not be empty with --config-dir");
+  }
+
+  void note_without_folder() {
+    for (const char* flag : {"config-label", "default-config", "fallback-strategies"}) {
+      const Setting& setting = from_.at(flag);
+      if (!setting.is_given() || show(setting.value).empty()) continue;
+      built_.notices.push_back(
+          fmt::format("{}: without effect: there is no --config-dir", where(setting)));
     }
   }
 

@@ -2,6 +2,9 @@
 #include "programs/settings/flag_table.h"
 
 #include "core/settings/settings.h"
+#include "programs/settings/cluster_flags.h"
+#include "programs/settings/config_flags.h"
+#include "programs/settings/feature_flags.h"
 #include "programs/settings/foreign_flags.h"
 #include "programs/settings/nested_flags.h"
 #include "programs/settings/sharing_flags.h"
@@ -264,6 +267,8 @@ constexpr auto kTable = joined(
     in_group("Resources and sharing", kSharingFlags), in_group("Nested clusters", kNestedFlags),
     in_group("What a container gets", kContainerFlags), in_group("CDI", kCdiFlags),
     in_group("Driver and node", kDriverFlags), in_group("Health", kHealthFlags),
+    in_group("The cluster", kClusterFlags), in_group("Node labels", kFeatureFlags),
+    in_group("Configuration by node label", kConfigFlags),
     in_group("The agent itself", kAgentFlags), in_group("Logging", kLoggingFlags),
     in_group(kWithoutEffect, kForeignFlags));
 

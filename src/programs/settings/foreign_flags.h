@@ -68,8 +68,11 @@ inline constexpr Option kForeignFlags[] = {
     {.name = "publish-driver-version",
      .type = ValueType::kBool,
      .fallback = "false",
-     .missed = "this version writes no labels or annotations of nodes",
-     .help = "A flag of Google's plugin. This version writes no labels or annotations of nodes."},
+     .missed =
+         "Google's label is not written; --node-labels writes NVIDIA's labels of the driver's "
+         "version",
+     .help = "A flag of Google's plugin. Its label is not written; --node-labels writes NVIDIA's "
+             "labels of the driver's version."},
 };
 
 }  // namespace tranche::programs

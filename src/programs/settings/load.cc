@@ -61,8 +61,21 @@ void add_sections(const SharingSections& sections, const std::string& path,
   add_rows(section + ".resources", replicated.lines, path, all);
 }
 
+// The chosen file is the one in effect.
+void put_choice(const ConfigChoice& choice, const std::optional<ConfigText>& file, Loaded& loaded) {
+  Settings& settings = loaded.settings;
+  settings.config_file = file ? file->path : "";
+  for (Provenance& setting : loaded.provenance) {
+    if (setting.setting != "config-file") continue;
+    setting.value = settings.config_file;
+    setting.origin.text = reason_text(settings.named_configs, choice);
+  }
+  loaded.choice = choice;
+}
+
 Result<Loaded> load(const Sources& sources, const CommandLine& line,
-                    const std::optional<ConfigText>& file) {
+                    const std::optional<ConfigText>& file,
+                    const std::optional<ConfigChoice>& choice) {
   std::vector<std::string> problems = complaints(sources, line);
   const FileContent content = file ? read_config(*file) : FileContent{};
   Resolution resolution = resolve(flag_table(), line, sources.environment, content.values);
@@ -89,6 +102,7 @@ Result<Loaded> load(const Sources& sources, const CommandLine& line,
     const std::string row = "tranche.policies[0]";
     loaded.provenance.push_back({row, row, std::string(), *built.profile_origin});
   }
+  if (choice) put_choice(*choice, file, loaded);
   append(loaded.notices, built.notices);
   append(loaded.warnings, built.warnings);
   return loaded;
@@ -106,12 +120,13 @@ bool is_blank(const ConfigText& file) {
   return root && root->kind == NodeKind::kNull;
 }
 
-Result<Loaded> load_settings(const Sources& sources, const std::optional<ConfigText>& file) {
+Result<Loaded> load_settings(const Sources& sources, const std::optional<ConfigText>& file,
+                             const std::optional<ConfigChoice>& choice) {
   const CommandLine line = parse(sources);
   if (line.wants_help || line.wants_version) {
     return Loaded{.wants_help = line.wants_help, .wants_version = line.wants_version};
   }
-  return load(sources, line, file);
+  return load(sources, line, file, choice);
 }
 
 Result<Loaded> load_settings(const Sources& sources) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/settings/config_choice.h"
 #include "core/settings/settings.h"
 #include "os/settings/document.h"
 #include "os/settings/effective.h"
@@ -37,16 +38,19 @@ struct Loaded {
   std::vector<std::string> warnings;     // accepted, but probably a mistake
   std::vector<std::string> positionals;  // if allowed
   std::string file_text;                 // empty: no file
+  std::optional<ConfigChoice> choice;    // with --config-dir: which file, and why
   bool wants_help = false;               // then ignore the rest
   bool wants_version = false;            // likewise
 };
 
 // Reads the file that the sources name, if any. The error has one line per problem. To reload, call
-// it again with the same sources.
+// it again with the same sources. With --config-dir no file is read: choose one first.
 Result<Loaded> load_settings(const Sources& sources);
 
-// The same with the file's content; without it, as if no file were named.
-Result<Loaded> load_settings(const Sources& sources, const std::optional<ConfigText>& file);
+// The same with the file's content; without it, as if no file were named. `choice` is why it is
+// this file of --config-dir.
+Result<Loaded> load_settings(const Sources& sources, const std::optional<ConfigText>& file,
+                             const std::optional<ConfigChoice>& choice = std::nullopt);
 
 // The configuration file that the sources name; empty: none.
 std::string config_file_of(const Sources& sources);

@@ -165,13 +165,11 @@ TEST(OtherProgramsKeys, AreAcceptedWithANotice) {
       "  useNodeFeatureAPI: true\n"
       "  gfd:\n"
       "    oneshot: no\n"
-      "    noTimestamp: false\n"
-      "    sleepInterval: infinite\n"
-      "    outputFile: ''\n"
-      "    machineTypeFile: /sys/class/dmi/id/product_name\n");
+      "    noCleanupOnExit: false\n"
+      "    sleepInterval: infinite\n");
   ASSERT_TRUE(loaded) << problem_of(loaded);
   EXPECT_EQ(loaded->settings, default_settings());
-  ASSERT_EQ(loaded->notices.size(), 6U);
+  ASSERT_EQ(loaded->notices.size(), 4U);
   for (const std::string& notice : loaded->notices) {
     EXPECT_THAT(notice, AllOf(StartsWith("config.yaml:"), HasSubstr("not ours")));
   }

@@ -26,15 +26,19 @@ struct SettingRow {
 
 inline void changes_nothing(Settings&) {}
 
-std::vector<SettingRow> nvidia_rows();  // NVIDIA's flags, and those beside them in the file
-std::vector<SettingRow> our_rows();     // sharing, MPS and nested clusters
-std::vector<SettingRow> agent_rows();   // paths on the node
-std::vector<SettingRow> old_rows();     // taken from other plugins, some without effect
+std::vector<SettingRow> nvidia_rows();   // NVIDIA's flags, and those beside them in the file
+std::vector<SettingRow> our_rows();      // sharing, MPS and nested clusters
+std::vector<SettingRow> feature_rows();  // node labels
+std::vector<SettingRow> cluster_rows();  // what is written at the API server
+std::vector<SettingRow> agent_rows();    // paths on the node
+std::vector<SettingRow> config_rows();   // configuration by node label
+std::vector<SettingRow> old_rows();      // taken from other plugins, some without effect
 
 inline const std::vector<SettingRow>& all_rows() {
   static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
-    for (const auto& part : {nvidia_rows(), our_rows(), agent_rows(), old_rows()}) {
+    for (const auto& part : {nvidia_rows(), our_rows(), feature_rows(), cluster_rows(),
+                             agent_rows(), config_rows(), old_rows()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
