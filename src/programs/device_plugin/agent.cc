@@ -26,6 +26,7 @@
 #include "node/driver/kernel_files.h"
 #include "node/driver/nvml/nvml_source.h"
 #include "node/driver/scanner.h"
+#include "node/features/features_file.h"
 #include "node/holders/node_ledger.h"
 #include "node/holders/size_memory.h"
 #include "node/kubelet/plugin_set.h"
@@ -37,12 +38,14 @@
 #include "os/instance_lock.h"
 #include "os/latest.h"
 #include "os/loop.h"
-#include "os/settings/config_watch.h"
 #include "os/signals.h"
 #include "os/unique_fd.h"
 #include "os/wake_fd.h"
 #include "programs/device_plugin/announcements.h"
+#include "programs/device_plugin/cluster_side.h"
 #include "programs/device_plugin/config_reload.h"
+#include "programs/device_plugin/config_source.h"
+#include "programs/device_plugin/config_start.h"
 #include "programs/device_plugin/folders.h"
 #include "programs/device_plugin/mps_compute_modes.h"
 #include "programs/device_plugin/node_status.h"
@@ -72,7 +75,8 @@ class Agent {
   using Clock = std::chrono::steady_clock;
 
  public:
-  Agent(const Sources& sources, const Loaded& loaded, UniqueFd signals, Log& log)
+  Agent(const Sources& sources, const Loaded& loaded, std::unique_ptr<ApiLink> link,
+        UniqueFd signals, Log& log)
       : sources_(sources),
         settings_(loaded.settings),
         signals_(std::move(signals)),
@@ -85,7 +89,7 @@ class Agent {
                  [this](const Inventory& inventory) {
                    if (inventory_.publish(inventory)) news_.ring();
                  }),
-        config_watch_(settings_.config_file, loaded.file_text),
+        config_(loaded, link.get(), log),
         values_(effective_values(loaded)),
         announcements_(log),
         units_(below(settings_.state_dir, "memory-units.json"), log),
@@ -108,14 +112,19 @@ class Agent {
             settings_.nested.directory, log, [this] { news_.ring(); },
             settings_.nested.gpu_env_mount),
         tidy_(handed_off_, settings_.kubelet.checkpoint, log),
-        observer_({inventory_, host_grant_, ledger_, mps_, handed_off_, units_}),
+        observer_({inventory_, host_grant_, ledger_, mps_, handed_off_, units_},
+                  std::time(nullptr)),
+        features_file_(log),
+        cluster_(
+            std::move(link),
+            [this](const Settings& settings) { return make_api_link(sources_, settings, log_); }),
         release_command_(scanner_, settings_,
                          {inventory_, status_, [this] { ledger_.look_soon(); }}, log) {
     scanner_.set_other_users([this] { return compute_modes_.still_open(); });
     if (settings_.nested.guest) host_grant_.emplace(settings_.nested, Clock::now());
     facts_.node_name = node_name(settings_);
-    facts_.agent = {
-        .running = true, .started = utc(std::time(nullptr)), .config_file = settings_.config_file};
+    facts_.agent = {.running = true, .started = utc(std::time(nullptr))};
+    note_configuration();
   }
 
   int run() {
@@ -123,7 +132,11 @@ class Agent {
     if (!first_look()) return 1;
     publish_status();
     std::jthread scanning;  // before the plugins: a driver call may end while streams do
-    PluginSet plugins(settings_.kubelet, {ledger_.book(), ledger_.gate(), pods_, handed_off_},
+    PluginSet plugins(settings_.kubelet,
+                      {ledger_.book(), ledger_.gate(), pods_, handed_off_,
+                       [this](const std::string& resource, const std::string& reason) {
+                         cluster_.allocation_refused(resource, reason);
+                       }},
                       log_);
     set_plugins(&plugins);
     apply();
@@ -136,6 +149,7 @@ class Agent {
     source_.stop_waiting();  // events of the driver are waited for in slices of half a second
     control_.reset();
     set_plugins(nullptr);
+    features_file_.remove();
     return 0;
   }
 
@@ -190,6 +204,8 @@ class Agent {
       return found == wanted_.nested_health.end() ? device.health : found->second;
     });
     tidy_.run();
+    features_file_.apply(settings_.features, wanted_.labels);
+    cluster_.report(wanted_, ledger_.ledger().get(), ledger_.unknown_reason(), settings_);
     publish_status();
   }
 
@@ -211,7 +227,9 @@ class Agent {
       if (!take_signal(signal)) loop.stop();
     });
     loop.on_ring(news_, [this] { is_due_ = true; });
-    follow(loop, config_watch_, log_, [this](const ConfigReading& reading) { reload(reading); });
+    config_.follow(loop, {.changed = [this](const ConfigReading& reading) { reload(reading); },
+                          .refused = [this](const std::string& reason) { refuse(reason); },
+                          .chosen = [this] { note_configuration(), publish_status(); }});
     if (host_grant_) {
       loop.add({.fd = [this] { return host_grant_->fd(); },
                 .due = [this] { return from_now(host_grant_->due(Clock::now())); },
@@ -236,7 +254,7 @@ class Agent {
   // False: it asks us to end.
   bool take_signal(int signal) {
     switch (signal) {
-      case SIGHUP: config_watch_.insist(); return true;
+      case SIGHUP: config_.insist(); return true;
       case SIGUSR1: scanner_.release({}); return true;
       case SIGUSR2: scanner_.resume(); return true;
       default: return false;
@@ -244,7 +262,7 @@ class Agent {
   }
 
   void reload(const ConfigReading& reading) {
-    Result<Loaded> loaded = load_reading(sources_, settings_.config_file, reading);
+    Result<Loaded> loaded = config_.load(sources_, reading);
     if (!loaded) return refuse(loaded.error().message);
     // The same plan, on what the new settings would observe; refused as a whole.
     Observed seen = observer_.look(loaded->settings);
@@ -254,20 +272,32 @@ class Agent {
     log_remarks(*loaded, log_);
     log_what_waits(settings_, loaded->settings, log_);
     EffectiveValues values = effective_values(*loaded);
+    config_.took(*loaded);
     settings_ = std::move(loaded->settings);
     log_.configure(settings_.log_format, settings_.log_level);
     scanner_.set_options(settings_.health);
     ++facts_.agent.reloads_taken;
-    facts_.agent.last_refusal.clear();
+    cluster_.configuration_taken(settings_);
+    note_configuration();
     log_.info("configuration reloaded", {{"file", settings_.config_file}});
     log_changes(std::exchange(values_, std::move(values)), values_, log_);
     check_driver_folder(settings_, log_);
     reconcile();
   }
 
+  // What is in force, and that nothing is refused.
+  void note_configuration() {
+    facts_.agent.config_file = settings_.config_file;
+    facts_.agent.configuration = config_.in_force();
+    facts_.agent.configuration_reason = config_.reason();
+    cluster_.set_configuration_name(config_.in_force() ? config_.in_force()->name : "");
+    facts_.agent.last_refusal.clear();
+  }
+
   void refuse(const std::string& reason) {
     ++facts_.agent.reloads_refused;
     facts_.agent.last_refusal = reason;
+    cluster_.configuration_refused(settings_, reason);
     log_.error(
         "configuration refused; the one before stays in force",
         {{"reason", reason},
@@ -305,11 +335,9 @@ class Agent {
         .release = [this](const auto& gpus) { return release_command_.release(gpus); },
         .resume = [this] { return release_command_.resume(); },
         .forget_numbers = [this](const std::vector<std::string>& words) -> Result<std::string> {
-          const auto inventory = inventory_.get().value;
-          Result<std::set<unsigned>> numbers =
-              numbers_named(words, inventory->numbers, missing_numbers(*inventory));
           const std::string node = (*status_.get().value)->node_name;
-          if (!numbers) return numbers.error().in("node " + node);
+          const auto numbers = numbers_to_forget(words, *inventory_.get().value, node);
+          if (!numbers) return numbers.error();
           scanner_.forget_numbers(*numbers);
           return forget_answer(*numbers, node);
         }};
@@ -338,7 +366,7 @@ class Agent {
   DeviceNodeSource nodes_;
   FallbackSource source_;
   Scanner scanner_;
-  ConfigWatch config_watch_;
+  ConfigSource config_;
   EffectiveValues values_;  // of settings_
   Announcements announcements_;
   UnitMemory units_;
@@ -356,6 +384,8 @@ class Agent {
   HandedOffTidy tidy_;
 
   Observer observer_;
+  FeaturesFile features_file_;
+  ClusterSide cluster_;
   bool is_due_ = false;  // a new plan, at the end of this round of the loop
   Observed observed_;    // what wanted_ was planned from
   Wanted wanted_;
@@ -386,7 +416,10 @@ int run_agent(const Sources& sources, const Loaded& loaded, Log& log) {
   if (!make_state_folder(state, log)) return 1;
   const InstanceLock only = lock_state_folder(state, *signals, log);
   if (only.exit_code) return *only.exit_code;
-  return Agent(sources, loaded, *std::move(signals), log).run();
+  std::unique_ptr<ApiLink> link = make_api_link(sources, loaded.settings, log);
+  const std::optional<Loaded> chosen = load_at_start(sources, loaded, link.get(), log);
+  if (!chosen) return 1;
+  return Agent(sources, *chosen, std::move(link), *std::move(signals), log).run();
 }
 
 }  // namespace tranche::programs

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs/device_plugin/config_reload.h"
 
-#include <optional>
-
 namespace tranche::programs {
-namespace {
 
 std::optional<ConfigReading> take_change(ConfigWatch& watch, Log& log) {
   const ConfigWatch::Clock::time_point now = ConfigWatch::Clock::now();
@@ -20,8 +17,6 @@ std::optional<ConfigReading> take_change(ConfigWatch& watch, Log& log) {
   return reading;
 }
 
-}  // namespace
-
 void follow(Loop& loop, ConfigWatch& watch, Log& log,
             std::function<void(const ConfigReading&)> changed) {
   loop.add({.fd = [&watch] { return watch.fd(); },
@@ -33,8 +28,9 @@ void follow(Loop& loop, ConfigWatch& watch, Log& log,
 }
 
 Result<Loaded> load_reading(const Sources& sources, const std::string& path,
-                            const ConfigReading& reading) {
-  if (path.empty()) return load_settings(sources, std::nullopt);
+                            const ConfigReading& reading,
+                            const std::optional<ConfigChoice>& choice) {
+  if (path.empty()) return load_settings(sources, std::nullopt, choice);
   if (!reading.content) return reading.content.error();
   const ConfigText text{path, *reading.content};
   if (reading.is_regular && is_blank(text)) {
@@ -43,7 +39,7 @@ Result<Loaded> load_reading(const Sources& sources, const std::string& path,
                      ": the file has no settings in it (comments do not count), which would end "
                      "all sharing; to run with the defaults on purpose, write 'version: v1'"};
   }
-  return load_settings(sources, text);
+  return load_settings(sources, text, choice);
 }
 
 void log_remarks(const Loaded& loaded, Log& log) {

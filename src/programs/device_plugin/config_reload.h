@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "os/log.h"
@@ -14,14 +15,19 @@
 
 namespace tranche::programs {
 
+// The file, if it has changed; the log says what holds a change up.
+std::optional<ConfigReading> take_change(ConfigWatch& watch, Log& log);
+
 // Calls with the file whenever it has changed; the log says what holds a change up.
 void follow(Loop& loop, ConfigWatch& watch, Log& log,
             std::function<void(const ConfigReading&)> changed);
 
 // An error, too, for a file without any content, unless it is /dev/null: a file that
 // somebody is about to write is empty for a moment, and would withdraw everything.
+// `choice` is why it is this file of --config-dir.
 Result<Loaded> load_reading(const Sources& sources, const std::string& path,
-                            const ConfigReading& reading);
+                            const ConfigReading& reading,
+                            const std::optional<ConfigChoice>& choice = std::nullopt);
 
 // The notices and warnings of a configuration.
 void log_remarks(const Loaded& loaded, Log& log);

@@ -17,6 +17,8 @@
 #include "os/settings/command_line.h"
 #include "programs/device_plugin/agent.h"
 #include "programs/device_plugin/commands.h"
+#include "programs/device_plugin/config_manager.h"
+#include "programs/device_plugin/config_start.h"
 #include "programs/device_plugin/mps_control_daemon.h"
 #include "programs/device_plugin/version.h"
 #include "programs/settings/command_options.h"
@@ -82,10 +84,16 @@ std::string words_problem(const std::string& command, const std::vector<std::str
 std::string take_file(Sources& sources) {
   const CommandLine line =
       parse_command_line(flag_table(), sources.arguments, {.options = sources.command_options});
+  const auto has_flag = [&](std::string_view name) {
+    return std::ranges::any_of(line.flags,
+                               [&](const GivenFlag& given) { return given.flag->name == name; });
+  };
+  // A file that is named counts, and not the CONFIG_DIR of the agent's pod.
+  if ((has_flag("config-file") || !line.positionals.empty()) && !has_flag("config-dir")) {
+    sources.arguments.insert(sources.arguments.begin(), "--config-dir=");
+  }
   if (line.positionals.empty()) return {};
-  const bool has_flag = std::ranges::any_of(
-      line.flags, [](const GivenFlag& given) { return given.flag->name == "config-file"; });
-  if (has_flag || line.positionals.size() > 1) {
+  if (has_flag("config-file") || line.positionals.size() > 1) {
     return "check-config takes one file: `check-config FILE` or `check-config --config-file=FILE`";
   }
   sources.arguments.insert(sources.arguments.begin(), "--config-file=" + line.positionals.front());
@@ -107,7 +115,8 @@ int dispatch(const std::string& command, Sources sources) {
   }
   sources.allow_positionals = command == "release" || command == "numbers" || command == "resume" ||
                               command == "devices" || command == "check-config";
-  const Result<Loaded> loaded = load_settings(sources);
+  Result<Loaded> loaded = load_settings(sources);
+  if (loaded && !command.empty()) loaded = load_for_command(sources, *loaded);
   if (!loaded) {
     return complain_of_settings(loaded.error().message, command, config_file_of(sources));
   }
@@ -137,6 +146,7 @@ int main_with(int count, char** words) {
                   .environment = own_environment(),
                   .program = count > 0 ? words[0] : ""};
   if (const auto code = run_as_mps_control_daemon(sources)) return *code;
+  if (const auto code = run_as_config_manager(sources)) return *code;
   std::string command;
   if (!sources.arguments.empty() && !sources.arguments[0].starts_with('-')) {
     command = sources.arguments[0];

@@ -195,6 +195,11 @@ std::optional<int> run_as_mps_control_daemon(const Sources& given) {
   }
   const Result<Loaded> loaded = load_settings(sources);
   if (!loaded) return complain(loaded.error().message);
+  if (!loaded->settings.named_configs.folder.empty()) {
+    return complain(
+        "--config-dir: mps-control-daemon takes one file, by --config-file; "
+        "config-manager keeps one current");
+  }
   Result<UniqueFd> signals = take_signals({SIGHUP, SIGINT, SIGTERM, SIGQUIT});
   if (!signals) return complain(signals.error().message);
   return ControlDaemon(std::move(sources), *loaded, options->root, *std::move(signals)).run();

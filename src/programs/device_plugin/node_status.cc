@@ -20,15 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view kind_text(DriverKind kind) {
-  switch (kind) {
-    case DriverKind::kNone: return "none";
-    case DriverKind::kNvml: return "nvml";
-    case DriverKind::kDeviceNodes: return "device-nodes";
-  }
-  return "?";
-}
-
 template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
@@ -265,6 +256,18 @@ std::string node_name(const Settings& settings) {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "not known";
 }
 
+namespace {
+
+Json configuration_json(const AgentFacts& agent) {
+  if (!agent.configuration) return {};
+  return {{"name", agent.configuration->name},
+          {"chosenBy", text_of(kChosenBy, agent.configuration->by)},
+          {"remembered", agent.configuration->is_remembered},
+          {"reason", agent.configuration_reason}};
+}
+
+}  // namespace
+
 std::string to_json(const NodeStatus& status) {
   const Inventory& inventory = status.inventory;
   const bool is_unknown = !status.agent.running && !status.agent.problem.empty();
@@ -276,11 +279,12 @@ std::string to_json(const NodeStatus& status) {
         {"version", kVersion},
         {"started", status.agent.started},
         {"configFile", status.agent.config_file},
+        {"configuration", configuration_json(status.agent)},
         {"reloadsTaken", status.agent.reloads_taken},
         {"reloadsRefused", status.agent.reloads_refused},
         {"lastRefusal", status.agent.last_refusal}}},
       {"driver",
-       {{"kind", kind_text(inventory.driver)},
+       {{"kind", to_string(inventory.driver)},
         {"version", inventory.driver_version},
         {"cuda", inventory.cuda_version},
         {"trouble", inventory.driver_trouble},

@@ -16,6 +16,7 @@
 #include "core/ledger/ledger.h"
 #include "core/mps/mps_report.h"
 #include "core/plan/observed.h"
+#include "core/settings/config_choice.h"
 #include "core/settings/settings.h"
 #include "core/sharing/catalog.h"
 #include "node/kubelet/resource_plugin.h"
@@ -23,10 +24,13 @@
 namespace tranche::programs {
 
 struct AgentFacts {
-  bool running = false;  // else only `problem` is set
-  std::string problem;   // why it could not be asked; empty: it answers, or none runs
-  std::string started;   // UTC
-  std::string config_file;
+  bool running = false;     // else only `problem` is set
+  std::string problem;      // why it could not be asked; empty: it answers, or none runs
+  std::string started;      // UTC
+  std::string config_file;  // in force; empty: none
+  // With --config-dir: which of its configurations is in force, and why, for people.
+  std::optional<ConfigChoice> configuration;
+  std::string configuration_reason;
   std::uint64_t reloads_taken = 0;
   std::uint64_t reloads_refused = 0;
   std::string last_refusal;

@@ -60,6 +60,14 @@ Result<std::set<unsigned>> numbers_named(const std::vector<std::string>& words,
   return named;
 }
 
+Result<std::set<unsigned>> numbers_to_forget(const std::vector<std::string>& words,
+                                             const Inventory& inventory, const std::string& node) {
+  Result<std::set<unsigned>> numbers =
+      numbers_named(words, inventory.numbers, missing_numbers(inventory));
+  if (!numbers) return numbers.error().in("node " + node);
+  return numbers;
+}
+
 std::string forget_answer(const std::set<unsigned>& numbers, const std::string& node) {
   return "node " + node + "\nforgotten: " + list(numbers) +
          "\nthe agent's next look binds the GPUs in these slots by the driver's index where that "

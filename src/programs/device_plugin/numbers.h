@@ -23,6 +23,10 @@ Result<std::set<unsigned>> numbers_named(const std::vector<std::string>& words,
 // Of GPUs that are not there now.
 std::set<unsigned> missing_numbers(const Inventory& inventory);
 
+// The numbers that a running agent can forget. The error names the node.
+Result<std::set<unsigned>> numbers_to_forget(const std::vector<std::string>& words,
+                                             const Inventory& inventory, const std::string& node);
+
 std::string forget_answer(const std::set<unsigned>& numbers, const std::string& node);
 
 }  // namespace tranche::programs

@@ -39,7 +39,8 @@ Observed Observer::look(const Settings& settings) {
                 .handed_off = sources_.handed_off.grants(),
                 .ledger = sources_.ledger.ledger(),
                 .no_ledger = sources_.ledger.problem(),
-                .units = sources_.units.kept()};
+                .units = sources_.units.kept(),
+                .machine = machine_.look(settings.features, settings.host_root)};
   if (sources_.host_grant) seen.guest = grant_of(*sources_.host_grant);
   if (settings.grant.list.any_cdi()) {
     seen.cdi =

@@ -5,11 +5,13 @@
 // Not thread-safe: belongs to the main thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "core/plan/observed.h"
 #include "core/settings/settings.h"
 #include "node/cdi/toolkit_reader.h"
+#include "node/features/machine_reader.h"
 #include "node/holders/node_ledger.h"
 #include "node/mps/mps_daemon_set.h"
 #include "node/nested/handed_off.h"
@@ -29,7 +31,8 @@ class Observer {
     const HandedOff& handed_off;
     const UnitMemory& units;
   };
-  explicit Observer(Sources sources) : sources_(sources) {}
+  // `started`: the agent's start, in seconds since 1970.
+  Observer(Sources sources, std::int64_t started) : sources_(sources), machine_(started) {}
 
   // What the agent would see with these settings. Whoever plans knows what it wrote:
   // Observed::cdi's state and limits_memory are left empty.
@@ -38,6 +41,7 @@ class Observer {
  private:
   const Sources sources_;
   ToolkitReader toolkit_;
+  MachineReader machine_;
 };
 
 }  // namespace tranche::programs

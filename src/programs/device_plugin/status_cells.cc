@@ -45,6 +45,13 @@ std::string agent_line(const Json& agent) {
   const std::string file = text_of(agent.at("configFile"));
   if (!file.empty()) line += ", configured by " + file;
   line += "\n";
+  // An agent of before has no such field.
+  if (agent.contains("configuration") && agent.at("configuration").is_object()) {
+    const Json& chosen = agent.at("configuration");
+    const std::string name = text_of(chosen.at("name"));
+    line += "        configuration " + (name.empty() ? "(none)" : name) + ", chosen by " +
+            text_of(chosen.at("reason")) + "\n";
+  }
   if (const std::string refusal = text_of(agent.at("lastRefusal")); !refusal.empty()) {
     line += "        the last change of the configuration was refused: " + refusal + "\n";
   }
