@@ -33,7 +33,7 @@ def fingerprint(*paths):
 
 
 def go_programs():
-    """The folder with nvidia-device-plugin, nvidia-ctk and our small kubelet."""
+    """The folder with nvidia-device-plugin, gpu-feature-discovery, nvidia-ctk and our small kubelet."""
     module = HERE / "nvidia-plugin"
     folder = CACHE / "go-bin" / fingerprint(
         module / "go.mod", module / "go.sum", module / "kubelet" / "main.go")
@@ -47,6 +47,7 @@ def go_programs():
         built = subprocess.run(
             ["go", "build", "-mod=readonly", "-o", fresh + "/", "./kubelet",
              "github.com/NVIDIA/k8s-device-plugin/cmd/nvidia-device-plugin",
+             "github.com/NVIDIA/k8s-device-plugin/cmd/gpu-feature-discovery",
              "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-ctk"],
             cwd=module, env={**os.environ, "CGO_ENABLED": "1"}, text=True, capture_output=True)
         if built.returncode != 0:

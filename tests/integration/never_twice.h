@@ -6,6 +6,8 @@
 #include <signal.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "integration/node_story.h"
 #include "testbed/world/changes.h"
@@ -68,9 +70,14 @@ class NeverTwice : public NodeStory {
   }
 
   void start() {
-    start_agent({"--fail-on-init-error=false", "--config-file=" + path("config.yaml"),
-                 "--pod-resources-socket=" + kubelet_->pod_resources_path(),
-                 "--driver-call-timeout=2s"});
+    std::vector<std::string> flags = config_flags();
+    flags.insert(flags.end(), {"--fail-on-init-error=false", "--driver-call-timeout=2s",
+                               "--pod-resources-socket=" + kubelet_->pod_resources_path()});
+    start_agent(std::move(flags));
+  }
+
+  virtual std::vector<std::string> config_flags() const {
+    return {"--config-file=" + path("config.yaml")};
   }
 
   // A new session with the driver. Where a resource is named, the kubelet has seen in between

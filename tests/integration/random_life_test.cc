@@ -3,6 +3,7 @@
 // No GPU and no byte is promised to two containers, by the real agent on a simulated
 // driver, whatever is reconfigured, cut, lost, killed or hangs meanwhile: random lives.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -10,6 +11,7 @@
 
 #include "base/text.h"
 #include "integration/never_twice.h"
+#include "integration/node_api.h"
 
 namespace tranche::tests {
 namespace {
@@ -40,10 +42,41 @@ std::vector<Promise> promises_of(const standin::ContainerGrant& granted) {
   return promises;
 }
 
+constexpr const char* kNode = "life";
+
+struct Life {
+  unsigned seed = 0;
+  bool by_label = false;  // the Node's label chooses the configuration, and the cluster sees all
+};
+
+void PrintTo(const Life& life, std::ostream* out) {
+  *out << "seed " << life.seed << (life.by_label ? ", by label" : "");
+}
+
 // Lives of the agent, the kubelet and the node.
-class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigned> {
+class RandomLife : public NeverTwice, public testing::WithParamInterface<Life> {
  protected:
-  RandomLife() : random_(GetParam()) {}
+  RandomLife() : random_(GetParam().seed) {
+    if (!GetParam().by_label) return;
+    std::filesystem::create_directories(path("configs"));
+    for (std::size_t i = 0; i < configurations().size(); ++i) {
+      write("configs/" + name_of(i), configurations()[i]);
+    }
+    api_.emplace(kNode);
+    api_->set_labels({{"nvidia.com/device-plugin.config", name_of(0)}});
+    write("kubeconfig", api_->kubeconfig());
+  }
+
+  std::vector<std::string> config_flags() const override {
+    if (!api_) return NeverTwice::config_flags();
+    return {"--config-dir=" + path("configs"),
+            "--node-name=" + std::string(kNode),
+            "--kubeconfig=" + path("kubeconfig"),
+            "--gpu-node",
+            "--node-events",
+            "--node-condition=GpusHealthy",
+            "--node-labels=api"};
+  }
 
   void step() {
     switch (random_() % 14) {
@@ -68,7 +101,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
   unsigned granted() const { return granted_; }
 
  private:
-  const std::string& any_configuration() {
+  static const std::vector<std::string>& configurations() {
     static const std::vector<std::string> all{
         mig_strategy("none"),
         mig_strategy("mixed"),
@@ -80,7 +113,27 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
         policies(kWholeRow + memory_row("10GiB", "driver")),
         policies(kWholeRow + replica_row(4, "none")),
     };
-    return all[random_() % all.size()];
+    return all;
+  }
+
+  static std::string name_of(std::size_t configuration) {
+    return "c" + std::to_string(configuration);
+  }
+
+  // By the label; by an editor that writes the file in two parts; or by one that puts it there
+  // whole.
+  void configure() {
+    const std::size_t chosen = random_() % configurations().size();
+    const bool is_slow = random_() % 2 == 0;
+    const std::string& config = configurations()[chosen];
+    if (api_) {
+      api_->set_labels({{"nvidia.com/device-plugin.config", name_of(chosen)}});
+    } else if (is_slow) {
+      std::ofstream(path("config.yaml")) << config.substr(0, config.size() / 2);
+      std::ofstream(path("config.yaml"), std::ios::app) << config.substr(config.size() / 2);
+    } else {
+      write("config.yaml", config);
+    }
   }
 
   std::vector<std::string> connected() {
@@ -175,12 +228,9 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
     remove(name);
   }
 
-  // With a pod that is admitted by the old configuration at that very moment; and by an
-  // editor that writes the file in two parts, or by one that puts it there whole.
+  // With a pod that is admitted by the old configuration at that very moment.
   void reload() {
     const std::vector<std::string> names = connected();
-    const std::string config = any_configuration();
-    const bool is_slow = random_() % 2 == 0;
     const std::string name = "pod-" + std::to_string(++pods_);
     const std::size_t chosen = random_();
     std::optional<standin::AdmissionResult> result;
@@ -188,12 +238,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
       const std::jthread admission([&] {
         if (!names.empty()) result = admit(name, {{names[chosen % names.size()], 1}});
       });
-      if (is_slow) {
-        std::ofstream(path("config.yaml")) << config.substr(0, config.size() / 2);
-        std::ofstream(path("config.yaml"), std::ios::app) << config.substr(config.size() / 2);
-      } else {
-        write("config.yaml", config);
-      }
+      configure();
     }
     if (result) take(name, *result);
     await_any_resource();
@@ -205,6 +250,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
     const auto world = node_->world();
     ASSERT_TRUE(world);
     const bool has_second = world->gpus[1].state == sim::Gpu::State::kPresent;
+    const std::size_t before = log_mark();
     happens(sim::raise_xid(0U, {.number = 140}));
     if (has_second) happens(sim::raise_xid(1U, {.number = 140}));
     EXPECT_TRUE(kubelet_->wait_until(
@@ -214,12 +260,14 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
         },
         kPatience))
         << agent_->output();
+    // A reset in the same scan as the fault is no evidence that the fault is over.
+    expect_log_after(before, "device is unhealthy .*index=0 .*XID 140");
     reload();
     const std::size_t mark = log_mark();
     happens(sim::reset(0U));
     if (has_second) happens(sim::reset(1U));
     reopen_driver();  // a session from before the reset is of no use
-    expect_log_after(mark, "device is healthy again");
+    expect_log_after(mark, "device is healthy again .*index=0 ");
   }
 
   // Names that go take long to, others are served meanwhile, and some come back before
@@ -236,7 +284,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
 
   void restart_agent() {
     kill_agent();
-    if (random_() % 2 == 0) write("config.yaml", any_configuration());
+    if (random_() % 2 == 0) configure();
     start();
     expect_log("tranche-device-plugin starts");  // from here on it takes signals
     await_any_resource();
@@ -274,6 +322,7 @@ class RandomLife : public NeverTwice, public testing::WithParamInterface<unsigne
   }
 
   std::mt19937 random_;
+  std::optional<NodeApi> api_;                         // where the label chooses
   std::map<std::string, std::vector<Promise>> alive_;  // by pod
   unsigned pods_ = 0;
   unsigned granted_ = 0;
@@ -291,7 +340,7 @@ TEST_P(RandomLife, NothingIsGivenTwice) {
   EXPECT_GT(granted(), 2U) << "the life was too quiet to show anything";
 }
 
-INSTANTIATE_TEST_SUITE_P(Seed, RandomLife, testing::Values(1U, 2U, 3U));
+INSTANTIATE_TEST_SUITE_P(Seed, RandomLife, testing::Values(Life{1}, Life{2}, Life{3, true}));
 
 }  // namespace
 }  // namespace tranche::tests
