@@ -29,7 +29,7 @@ SHARED_PACKAGES = {"libc6": "LGPL-2.1-or-later", "libgcc-s1": GCC}
 OURS = "Apache-2.0"
 
 # What manifests of other systems call; the program knows them by their names.
-OTHER_NAMES = ("nvidia-device-plugin", "mps-control-daemon", "nvidia-gpu-device-plugin",
+OTHER_NAMES = ("nvidia-device-plugin", "mps-control-daemon", "config-manager", "nvidia-gpu-device-plugin",
                "deepomatic-shared-gpu-gcp-k8s-device-plugin", "gpushare-device-plugin-v2")
 
 # A container's root is read-only, so that whatever is mounted has its place.

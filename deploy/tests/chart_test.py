@@ -68,6 +68,18 @@ REACHED_BY = {
     "DP_DISABLE_HEALTHCHECKS": ("disableHealthchecks", [48, 63], "48,63"),
     "DP_ENABLE_HEALTHCHECKS": ("enableHealthchecks", "all", "all"),
     "XID_CONFIG": ("xidConfig", [61, 31], "61,31"),
+    "--gpu-node": ("gpuNode.enabled", False, "false"),
+    "--node-events": ("events.enabled", False, "false"),
+    "--node-condition": ("nodeCondition", "example.com/Gpus", "example.com/Gpus"),
+    "--extended-resources": ("extendedResources", {"a.com/n": "gpus", "b.com/n": 1000000},
+                             "a.com/n=gpus,b.com/n=1000000"),
+    "--node-labels": ("gfd.output", "file", "file"),
+    "--output-file": ("gfd.outputFile", "/features/gpu", "/features/gpu"),
+    "--kubeconfig": ("kubeconfig", "/mine/kubeconfig", "/mine/kubeconfig"),
+    "--config-dir": ("config.byLabel", True, "/available-configs"),
+    "--config-label": ("config.label", "example.com/config", "example.com/config"),
+    "--default-config": ("config.default", "a", "a"),
+    "--fallback-strategies": ("config.fallbackStrategies", ["single", "empty"], "single,empty"),
     "--config-file": ("configFile", "/mine/config.yaml", "/mine/config.yaml"),
     "--node-name": ("nodeName", "gpu-node-7", "gpu-node-7"),
     "--kubelet-socket": ("kubeletSocket", "/plugins/kubelet.sock", "/plugins/kubelet.sock"),
@@ -80,6 +92,15 @@ REACHED_BY = {
     "--v": ("verbosity", 4, "--v=4"),  # has no variable
 }
 WITHOUT_VALUE = {"--help", "--version"}
+# What else a value needs.
+WITH = {
+    "--container-path": {"hostPath": "/opt/driver"},
+    "--container-vulkan-icd-path": {"hostVulkanIcdPath": "/opt/icd.d"},
+    "--node-labels": {"gfd": {"enabled": True}},
+    "--output-file": {"gfd": {"enabled": True, "output": "file"}},
+    **dict.fromkeys(("--config-dir", "--config-label", "--default-config", "--fallback-strategies"),
+                    {"config": {"name": "theirs"}}),
+}
 
 
 def flags_of_the_program():
@@ -113,12 +134,7 @@ class Flags(unittest.TestCase):
         for flag, variable in self.flags.items():
             key, value, expected = REACHED_BY[flag]
             with self.subTest(flag=flag, key=key):
-                values = nested(key, value)
-                if flag == "--container-path":
-                    values["hostPath"] = "/opt/driver"
-                if flag == "--container-vulkan-icd-path":
-                    values["hostVulkanIcdPath"] = "/opt/icd.d"
-                rendered = render(values)
+                rendered = render(merged(WITH.get(flag, {}), nested(key, value)))
                 if variable is None:
                     self.assertIn(f"- {expected}\n", rendered)
                 else:
@@ -131,11 +147,13 @@ class Flags(unittest.TestCase):
             name = key.rpartition(".")[2]
             self.assertRegex(defaults, rf"(?m)^{indent}{name}:", key)
 
-    def test_none_is_set_by_default_but_one(self):
-        self.assertEqual(environment(render()), {"FAIL_ON_INIT_ERROR": "false"})
+    def test_few_are_set_by_default(self):
+        self.assertEqual(environment(render()), {"FAIL_ON_INIT_ERROR": "false", **helm_cli.REPORTS})
 
     def test_null_leaves_a_flag_to_the_program(self):
-        self.assertEqual(environment(render({"failOnInitError": None})), {})
+        values = dict.fromkeys(("failOnInitError", "nodeCondition"))
+        values.update(gpuNode={"enabled": None}, events={"enabled": None})
+        self.assertEqual(environment(render(values)), {})
 
     def test_the_node_is_named_as_the_cluster_names_it(self):
         self.assertRegex(render(), r"- name: NODE_NAME\n +valueFrom:\n +fieldRef:\n +fieldPath: spec.nodeName\n")
@@ -143,11 +161,12 @@ class Flags(unittest.TestCase):
 
     def test_all_together_render(self):
         values = {}
-        for key, value, _ in REACHED_BY.values():
-            values = merged(values, nested(key, value))
+        for flag, (key, value, _) in REACHED_BY.items():
+            values = merged(values, merged(WITH.get(flag, {}), nested(key, value)))
         del values["pluginDirectory"]  # not together with kubeletSocket
+        del values["configFile"]  # not together with config
         self.assertEqual(len(environment(render(values))),
-                         len(REACHED_BY) - 2 + len({"NVIDIA_MIG_MONITOR_DEVICES"}))
+                         len(REACHED_BY) - 3 + len({"NVIDIA_MIG_MONITOR_DEVICES"}))
 
 
 class Chart(unittest.TestCase):
@@ -173,11 +192,6 @@ class Chart(unittest.TestCase):
                           "matchLabels")
         self.assertEqual(plain, renamed)
         self.assertIn("component: device-plugin", plain)
-
-    def test_reaches_no_api_server(self):
-        rendered = render()
-        self.assertEqual(rendered.count("automountServiceAccountToken: false"), 2)
-        self.assertNotIn("kind: ClusterRole", rendered)
 
 
 class Examples(unittest.TestCase):
@@ -230,7 +244,7 @@ class Security(unittest.TestCase):
     def test_mig_is_watched_with_the_right_that_the_runtime_asks_for(self):
         for values in ({"migStrategy": "single"},
                        {"config": {"map": {"a": "flags: {migStrategy: mixed}"}}},
-                       {"config": {"name": "unseen", "default": "a"}}):
+                       {"config": {"name": "unseen"}}):
             with self.subTest(values=values):
                 self.assertIn("add: [SYS_ADMIN]", self.context(values))
                 self.assertIn("NVIDIA_MIG_MONITOR_DEVICES", environment(render(values)))
@@ -312,7 +326,7 @@ class Mounts(unittest.TestCase):
         rendered = render({"config": {"name": "theirs", "default": "b"}})
         self.assertNotIn("kind: ConfigMap", rendered)
         self.assertIn("configMap:\n            name: theirs\n", rendered)
-        self.assertEqual(environment(rendered)["CONFIG_FILE"], "/etc/tranche/b")
+        self.assertEqual(environment(rendered)["DEFAULT_CONFIG"], "b")
 
 
 class Nested(unittest.TestCase):

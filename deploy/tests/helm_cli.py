@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the chart with real Helm: the one that TRANCHE_HELM names, or that is on
 the PATH."""
+import base64
 import json
 import os
 import pathlib
@@ -8,12 +9,19 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 DEPLOY = pathlib.Path(__file__).resolve().parent.parent
 CHART = DEPLOY / "helm"
 SKIPPED = 77
 # Of the cluster that templates are rendered for; Helm's own differs from build to build.
 KUBERNETES = "1.36.0"
+
+
+# What the agent writes to the API server by default, as variables.
+REPORTS = {"GPU_NODE": "true", "NODE_EVENTS": "true", "NODE_CONDITION": "GpusHealthy"}
+# Nothing of it.
+NO_REPORTS = {"gpuNode": {"enabled": False}, "events": {"enabled": False}, "nodeCondition": None}
 
 
 class RenderError(Exception):
@@ -48,6 +56,38 @@ def render(values=None, release="tranche-device-plugin", namespace="kube-system"
            kubernetes=KUBERNETES):
     return run("template", release, CHART, "--namespace", namespace, "--kube-version", kubernetes,
                values=values or {})
+
+
+def objects(values=None, **options):
+    """What the chart makes, as values by kind. Helm itself reads the YAML, with the parser that it
+    sends objects to the API server with."""
+    with tempfile.TemporaryDirectory() as folder:
+        chart = pathlib.Path(folder)
+        (chart / "templates").mkdir()
+        (chart / "Chart.yaml").write_text("{apiVersion: v2, name: reader, version: 1.0.0}")
+        (chart / "rendered.yaml").write_text(render(values, **options))
+        (chart / "templates" / "read.yaml").write_text(
+            '{{ range regexSplit "(?m)^---$" (.Files.Get "rendered.yaml") -1 }}{{ with . | trim }}\n'
+            '---\nread: {{ fromYaml . | toJson | b64enc }}\n{{ end }}{{ end }}')
+        read = re.findall("^read: (.*)$", run("template", "read", chart), re.MULTILINE)
+    found = {}
+    for one in map(json.loads, map(base64.b64decode, read)):
+        found.setdefault(one["kind"], []).append(one)
+    return found
+
+
+def notes(values, kubernetes=KUBERNETES):
+    """Helm shows them at installation only, and so fails there only."""
+    with tempfile.TemporaryDirectory() as folder:
+        chart = pathlib.Path(folder, "chart")
+        shutil.copytree(CHART, chart)
+        text = (chart / "templates" / "NOTES.txt").read_text()
+        (chart / "templates" / "shown.yaml").write_text(
+            '{{- define "notes" -}}\n' + text + '\n{{- end }}\n'
+            'notes: {{ include "notes" . | toJson }}\n')
+        shown = run("template", "t", chart, "--show-only", "templates/shown.yaml",
+                    "--kube-version", kubernetes, values=values)
+        return " ".join(shown.replace("\\n", " ").split())
 
 
 def nested(key, value):

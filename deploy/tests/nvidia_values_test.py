@@ -17,7 +17,7 @@ VALUES = {
     "config.name": ("theirs", None, {"config": {"default": "a"}}),
     "config.map": ({"a": "version: v1"}, None, {}),
     "config.default": ("a", "neither config.map nor config.name", {}),
-    "config.fallbackStrategies": (["empty"], "empty is not served", {}),
+    "config.fallbackStrategies": (["empty"], None, {"config": {"name": "theirs"}}),
     "compatWithCPUManager": (True, None, {}),
     "migStrategy": ("mixed", None, {}),
     "failOnInitError": (True, None, {}),
@@ -51,7 +51,7 @@ VALUES = {
     "devicePlugin.enabled": (False, "Uninstall the release", {}),
     "devicePlugin.enableHostNetwork": (True, None, {}),
     "devicePlugin.containers.main.env": ([{"name": "A", "value": "b"}], None, {}),
-    "gfd.enabled": (True, "Install NVIDIA's gpu-feature-discovery", {}),
+    "gfd.enabled": (True, None, {}),
     "nfd.enabled": (True, "Install it by its own chart", {}),
     "mps.root": ("/run/nvidia/mps", None, {}),
     "mps.enableHostPID": (False, "host's process numbers", SHARED_BY_MPS),
@@ -91,20 +91,22 @@ class NvidiasValues(unittest.TestCase):
         "cdi": {"nvidiaHookPath": None, "featureFlags": None},
     }
     REFUSED = (
-        ({"gfd": {"enabled": True}}, "Install NVIDIA's gpu-feature-discovery"),
         ({"nfd": {"enabled": True}}, "Install it by its own chart"),
         ({"mps": {"pipe": "/p", "daemons": "per-gpu"}}, "that somebody else runs"),
         ({"kubeletSocket": "/k/s", "pluginDirectory": "/k"}, "Keep one"),
         ({"devicePlugin": {"enabled": False}}, "Uninstall the release"),
         ({"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}}, "Leave out image.reposito"),
         ({"deviceDiscoveryStrategy": "tegra"}, "keep NVIDIA's plugin on Tegra"),
-        ({"config": {"map": {"a": "", "b": ""}, "default": "a"}}, "install a release for each"),
+        ({"config": {"map": {"a": "", "b": "tranche: {profile: gcp}"}}},
+         "config.map: the entries a and b need different pods (kubeletFolder"),
+        ({"config": {"map": {"a": "", "b": ""}, "byLabel": False}}, "config.byLabel=false needs config.default"),
         ({"config": {"map": {"a": ""}, "name": "b"}}, "Keep one"),
         ({"config": {"map": {"a": ""}, "default": "b"}}, "but config.map has a"),
         ({"config": {"map": {"a": "x: ["}}}, "config.map.a is no YAML"),
-        ({"config": {"name": "a"}}, "config.name needs config.default"),
+        ({"config": {"name": "a", "byLabel": False}}, "config.byLabel=false needs config.default"),
+        ({"config": {"byLabel": True}}, "there are no entries to choose from"),
         ({"config": {"default": "a"}}, "neither config.map nor config.name"),
-        ({"config": {"fallbackStrategies": ["empty"]}}, "empty is not served"),
+        ({"config": {"name": "a", "fallbackStrategies": ["first"]}}, "one of 'named', 'single', 'empty'"),
         ({"configFile": "/a", "config": {"map": {"a": ""}}}, "configFile and config are both"),
         ({"containerPath": "/a"}, "give both"),
         ({"containerVulkanIcdPath": "/a"}, "give both"),
@@ -159,7 +161,7 @@ class NvidiasValues(unittest.TestCase):
 
     def test_defaults_are_taken(self):
         self.assertEqual(environment(render(self.DEFAULTS)),
-                         {"MPS_ROOT": "/run/nvidia/mps", "NVIDIA_VISIBLE_DEVICES": "all"})
+                         {"MPS_ROOT": "/run/nvidia/mps", "NVIDIA_VISIBLE_DEVICES": "all", **helm_cli.REPORTS})
 
     def test_what_is_not_served_is_refused_with_what_to_do(self):
         for values, words in self.REFUSED:

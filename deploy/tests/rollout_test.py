@@ -1,31 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Where the chart's pods run, how they are replaced, and the admission policies beside them."""
-import pathlib
-import shutil
-import tempfile
 import unittest
 
 import helm_cli
-from helm_cli import merged, of_file, render, section
+from helm_cli import merged, notes, of_file, render, section
 
 OWN_DAEMONS = of_file("tranche: {policies: [{resource: a, share: memory, enforcement: mps}]}")
 ROLLING = "type: RollingUpdate\nrollingUpdate:\nmaxUnavailable: 1"
 LABEL = "nvidia.com/gpu.present"
-
-
-def notes(values):
-    """Helm shows them at installation only, and so fails there only."""
-    with tempfile.TemporaryDirectory() as folder:
-        chart = pathlib.Path(folder, "chart")
-        shutil.copytree(helm_cli.CHART, chart)
-        text = (chart / "templates" / "NOTES.txt").read_text()
-        (chart / "templates" / "shown.yaml").write_text(
-            '{{- define "notes" -}}\n' + text + '\n{{- end }}\n'
-            'notes: {{ include "notes" . | toJson }}\n')
-        shown = helm_cli.run("template", "t", chart, "--show-only", "templates/shown.yaml",
-                             "--kube-version", helm_cli.KUBERNETES, values=values)
-        return " ".join(shown.replace("\\n", " ").split())
 
 
 class Notes(unittest.TestCase):
@@ -111,9 +94,9 @@ class Admission(unittest.TestCase):
         line = rendered[start:].partition("- name: resources\n")[2].splitlines()[0]
         return line.strip().removeprefix("expression: '[").removesuffix("]'").replace('"', "").split(",")
 
-    def test_is_left_alone_by_default(self):
+    def test_of_pods_is_left_alone_by_default(self):
         for values in ({}, OWN_DAEMONS, merged(OWN_DAEMONS, {"mps": {"clients": "any"}})):
-            self.assertNotIn("admissionregistration", render(values))
+            self.assertNotIn("admissionregistration", render(merged(values, helm_cli.NO_REPORTS)))
 
     def test_mps_resources_are_those_of_the_configuration(self):
         for values, names in (
@@ -142,7 +125,7 @@ class Admission(unittest.TestCase):
         self.assertIn("startsWith('nvidia.com/')", render(values))
 
     def test_both_have_a_binding_with_what_the_values_say(self):
-        values = merged(self.NON_ROOT, {"admission": {"forbidEnvOverrides": True, "actions": ["Warn", "Audit"],
+        values = merged({**self.NON_ROOT, **helm_cli.NO_REPORTS}, {"admission": {"forbidEnvOverrides": True, "actions": ["Warn", "Audit"],
                                                       "exemptNamespaces": ["a", "b"]}})
         rendered = render(values)
         self.assertEqual(rendered.count("kind: ValidatingAdmissionPolicyBinding"), 2)

@@ -2,7 +2,22 @@
      ConfigMap of the cluster has is not known here. */}}
 {{- define "tranche.resourceNames" -}}
 {{- $v := .Values -}}
-{{- $file := include "tranche.inlineConfig" . | fromYaml -}}
+{{- $all := list -}}
+{{- $mps := list -}}
+{{- range $file := include "tranche.inlineConfigs" . | fromJson | default (dict "" (dict)) -}}
+{{- $found := include "tranche.resourceNamesOf" (dict "Values" $v "file" $file) | fromJson -}}
+{{- $all = concat $all $found.all -}}
+{{- $mps = concat $mps $found.mps -}}
+{{- end -}}
+{{- $all = concat $all ($v.admission.resources | default list) -}}
+{{- $mps = $v.admission.mpsResources | default $mps -}}
+{{- dict "all" (uniq (concat $all $mps) | sortAlpha) "mps" (uniq $mps | sortAlpha) | toJson -}}
+{{- end -}}
+
+{{/* Of one file. */}}
+{{- define "tranche.resourceNamesOf" -}}
+{{- $v := .Values -}}
+{{- $file := .file -}}
 {{- $own := $file.tranche | default dict -}}
 {{- $pipe := or $v.mps.pipe ($own.mps).pipe -}}
 {{- $all := list -}}
@@ -34,9 +49,7 @@
 {{- if or $v.mps.enabled ($own.mps).enabled $pipe -}}{{- $mps = append $mps $name -}}{{- end -}}
 {{- end -}}
 {{- end -}}
-{{- $all = concat $all ($v.admission.resources | default list) -}}
-{{- $mps = $v.admission.mpsResources | default $mps -}}
-{{- dict "all" (uniq (concat $all $mps) | sortAlpha) "mps" (uniq $mps | sortAlpha) | toJson -}}
+{{- dict "all" $all "mps" $mps | toJson -}}
 {{- end -}}
 
 {{- define "tranche.qualified" -}}
@@ -45,9 +58,13 @@
 
 {{/* Whether only clients without root are allowed. */}}
 {{- define "tranche.refusesRootClients" -}}
-{{- $file := include "tranche.inlineConfig" . | fromYaml -}}
-{{- $clients := .Values.mps.clients | default (($file.tranche).mps).clients -}}
-{{- if eq (toString $clients) "non-root" -}}yes{{- end -}}
+{{- $clients := list .Values.mps.clients -}}
+{{- if not .Values.mps.clients -}}
+{{- range $file := include "tranche.inlineConfigs" . | fromJson -}}
+{{- $clients = append $clients (($file.tranche).mps).clients -}}
+{{- end -}}
+{{- end -}}
+{{- if has "non-root" $clients -}}yes{{- end -}}
 {{- end -}}
 
 {{- define "tranche.refuseAdmission" -}}

@@ -7,27 +7,63 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The entry of it that is the file. */}}
+{{/* Whether a label of the node chooses the entry of it. In a ConfigMap of the cluster there may
+     be several. */}}
+{{- define "tranche.configByLabel" -}}
+{{- $config := .Values.config -}}
+{{- $by := $config.byLabel -}}
+{{- if kindIs "invalid" $by -}}{{- $by = or $config.name (gt (len ($config.map | default dict)) 1) -}}{{- end -}}
+{{- if and $by (include "tranche.configMapName" .) -}}yes{{- end -}}
+{{- end -}}
+
+{{/* The entry of it that all nodes use, if no label chooses one. */}}
 {{- define "tranche.configKey" -}}
 {{- .Values.config.default | default (keys (.Values.config.map | default dict) | first) -}}
 {{- end -}}
 
-{{/* What config.map says, as a value; what is in a ConfigMap of the cluster is not
-     known here. */}}
-{{- define "tranche.inlineConfig" -}}
+{{- define "tranche.configFolder" -}}
+{{- include "tranche.configByLabel" . | empty | ternary "/etc/tranche" "/available-configs" -}}
+{{- end -}}
+
+{{/* The entries of config.map that a node may use, as values by their names; what is in a
+     ConfigMap of the cluster is not known here. */}}
+{{- define "tranche.inlineConfigs" -}}
+{{- $files := dict -}}
+{{- $only := include "tranche.configByLabel" . | empty | ternary (include "tranche.configKey" .) "" -}}
 {{- range $key, $content := .Values.config.map -}}
 {{- $file := fromYaml $content -}}
 {{- if hasKey $file "Error" -}}
 {{- fail (printf "config.map.%s is no YAML: %s" $key $file.Error) -}}
 {{- end -}}
-{{- toYaml $file -}}
+{{- if or (not $only) (eq $only $key) -}}{{- $_ := set $files $key $file -}}{{- end -}}
 {{- end -}}
+{{- toJson $files -}}
 {{- end -}}
 
-{{/* What the pod has to be made for, from values and config.map; values win, as their
-     variables do in the program. */}}
+{{/* What the pod has to be made for, from values and all entries of config.map that a node may
+     use: the agent goes from one to another without a new pod. */}}
 {{- define "tranche.facts" -}}
-{{- $file := include "tranche.inlineConfig" . | fromYaml -}}
+{{- $root := . -}}
+{{- $merged := dict -}}
+{{- $from := dict -}}
+{{- range $name, $file := include "tranche.inlineConfigs" . | fromJson | default (dict "" (dict)) -}}
+{{- range $key, $fact := include "tranche.factsOf" (dict "Values" $root.Values "file" $file) | fromYaml -}}
+{{- $before := get $merged $key -}}
+{{- if and (kindIs "string" $fact) $fact $before (ne (toString $before) $fact) -}}
+{{- fail (printf "config.map: the entries %s and %s need different pods (%s: %s and %s). Set the same in both, or install a release for each, with nodeSelector." (get $from $key) $name $key $before $fact) -}}
+{{- end -}}
+{{- if or $fact (not (hasKey $merged $key)) -}}
+{{- $_ := set $merged $key $fact -}}
+{{- $_ := set $from $key $name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $merged -}}
+{{- end -}}
+
+{{/* Of one file; values win, as their variables do in the program. */}}
+{{- define "tranche.factsOf" -}}
+{{- $file := .file -}}
 {{- $flags := $file.flags | default dict -}}
 {{- $plugin := $flags.plugin | default dict -}}
 {{- $own := $file.tranche | default dict -}}

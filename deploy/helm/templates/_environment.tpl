@@ -38,12 +38,27 @@
 {{- $specs := $v.passDeviceSpecs -}}
 {{- if kindIs "invalid" $specs -}}{{- $specs = $v.compatWithCPUManager -}}{{- end -}}
 {{- $configFile := $v.configFile -}}
-{{- if include "tranche.configMapName" . -}}
-{{- $configFile = printf "/etc/tranche/%s" (include "tranche.configKey" .) -}}
+{{- $configDir := "" -}}
+{{- if include "tranche.configByLabel" . -}}
+{{- $configDir = include "tranche.configFolder" . -}}
+{{- else if include "tranche.configMapName" . -}}
+{{- $configFile = printf "%s/%s" (include "tranche.configFolder" .) (include "tranche.configKey" .) -}}
 {{- end -}}
+{{- $features := include "tranche.features" . | fromYaml -}}
 {{- $facts := include "tranche.facts" . | fromYaml -}}
 {{- $variables := list
   (list "CONFIG_FILE" $configFile)
+  (list "CONFIG_DIR" $configDir)
+  (list "NODE_LABEL" ($configDir | empty | ternary "" $v.config.label))
+  (list "DEFAULT_CONFIG" ($configDir | empty | ternary "" $v.config.default))
+  (list "FALLBACK_STRATEGIES" ($configDir | empty | ternary "" $v.config.fallbackStrategies))
+  (list "GPU_NODE" $v.gpuNode.enabled)
+  (list "NODE_EVENTS" $v.events.enabled)
+  (list "NODE_CONDITION" $v.nodeCondition)
+  (list "EXTENDED_RESOURCES" (include "tranche.extendedResources" .))
+  (list "NODE_LABELS" (eq $features.labels "none" | ternary "" $features.labels))
+  (list "OUTPUT_FILE" (eq $features.labels "file" | ternary (include "tranche.featuresFile" .) ""))
+  (list "KUBECONFIG" $v.kubeconfig)
   (list "MIG_STRATEGY" $v.migStrategy)
   (list "EXCLUDE_DEVICES" $v.excludeDevices)
   (list "SHARED_DEVICES_ALLOCATION_POLICY" $v.sharedDevicesAllocationPolicy)

@@ -93,8 +93,12 @@ seccompProfile:
 {{- /* The folder, never a single file of it: only so are changes seen. */}}
 {{- if include "tranche.configMapName" . }}
 - name: config
-  mountPath: /etc/tranche
+  mountPath: {{ include "tranche.configFolder" . }}
   readOnly: true
+{{- end }}
+{{- if eq (include "tranche.features" . | fromYaml).labels "file" }}
+- name: features
+  mountPath: {{ include "tranche.featuresFile" . | dir }}
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}
@@ -180,6 +184,12 @@ seccompProfile:
 - name: config
   configMap:
     name: {{ . }}
+{{- end }}
+{{- if eq (include "tranche.features" . | fromYaml).labels "file" }}
+- name: features
+  hostPath:
+    path: {{ include "tranche.featuresFile" . | dir }}
+    type: DirectoryOrCreate
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}

@@ -9,9 +9,6 @@
 {{/* Parts of NVIDIA's chart that this one has not. */}}
 {{- define "tranche.refuseForeign" -}}
 {{- $v := .Values -}}
-{{- if ($v.gfd).enabled -}}
-{{- fail "gfd.enabled: there is no feature discovery in this chart. Install NVIDIA's gpu-feature-discovery by its own release, with devicePlugin.enabled=false there, and leave gfd.enabled out here." -}}
-{{- end -}}
 {{- if ($v.nfd).enabled -}}
 {{- fail "nfd.enabled: node feature discovery is not part of this chart. Install it by its own chart and leave nfd.enabled out here." -}}
 {{- end -}}
@@ -29,17 +26,14 @@
 {{- define "tranche.refuseConfig" -}}
 {{- $config := .Values.config -}}
 {{- $names := keys ($config.map | default dict) | sortAlpha -}}
-{{- if gt (len $names) 1 -}}
-{{- fail (printf "config.map has several entries (%s), but this version does not choose one by node label. Keep one; for groups of nodes that need different ones, install a release for each, with nodeSelector." (join ", " $names)) -}}
-{{- end -}}
 {{- if and $config.map $config.name -}}
 {{- fail "config.map and config.name are both given. Keep one: map holds the configuration itself, name names a ConfigMap that exists." -}}
 {{- end -}}
-{{- if and $config.name (not $config.default) -}}
-{{- fail (printf "config.name needs config.default: which entry of the ConfigMap %s is the file." $config.name) -}}
+{{- if and (eq (toString $config.byLabel) "false") (not $config.default) (or $config.name (gt (len $names) 1)) -}}
+{{- fail "config.byLabel=false needs config.default: which entry of the ConfigMap all nodes use." -}}
 {{- end -}}
 {{- if and $config.map $config.default (not (has $config.default $names)) -}}
-{{- fail (printf "config.default is %s, but config.map has %s." $config.default (first $names)) -}}
+{{- fail (printf "config.default is %s, but config.map has %s." $config.default (join ", " $names)) -}}
 {{- end -}}
 {{- if and $config.default (not $config.map) (not $config.name) -}}
 {{- fail "config.default names an entry, but there is neither config.map nor config.name." -}}
@@ -47,10 +41,8 @@
 {{- if and .Values.configFile (or $config.map $config.name) -}}
 {{- fail "configFile and config are both given. Keep one." -}}
 {{- end -}}
-{{- range $strategy := $config.fallbackStrategies -}}
-{{- if not (has $strategy (list "named" "single")) -}}
-{{- fail (printf "config.fallbackStrategies: %s is not served, because no configuration is chosen by node label. Leave it out and say which one with config.map, or config.name and config.default." $strategy) -}}
-{{- end -}}
+{{- if and $config.byLabel (not $config.map) (not $config.name) -}}
+{{- fail "config.byLabel=true: there are no entries to choose from. Give config.map or config.name." -}}
 {{- end -}}
 {{- end -}}
 
@@ -71,6 +63,9 @@
 {{- end -}}
 {{- if and $facts.mpsDir (eq (toString .Values.mps.enableHostPID) "false") -}}
 {{- fail "mps.enableHostPID=false: the MPS daemons that the agent runs know their clients by the host's process numbers. Leave it out, or have the daemons run by somebody else (mps.daemons=outside)." -}}
+{{- end -}}
+{{- if and .Values.gfd.outputFile (not (and .Values.gfd.enabled (eq (toString .Values.gfd.output) "file"))) -}}
+{{- fail "gfd.outputFile is for gfd.output=file with gfd.enabled; set these, too." -}}
 {{- end -}}
 {{- if and (not .Values.allowDefaultNamespace) (eq (include "tranche.namespace" .) "default") -}}
 {{- fail "The release would be in the namespace 'default', and allowDefaultNamespace is false. Choose one with --namespace." -}}
