@@ -81,11 +81,11 @@ class MpsControlDaemon : public testing::Test {
     process_ = *std::move(started);
   }
 
-  void await_file(const std::string& path) {
+  void await_file(const std::string& path, bool is_there = true) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!path_exists(path)) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << path << " never came\n"
-                                                            << process_->output();
+    while (path_exists(path) != is_there) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline)
+          << path << (is_there ? " never came\n" : " stayed\n") << process_->output();
       sleep_unless_stopped({}, std::chrono::milliseconds(10));
     }
   }
@@ -215,6 +215,15 @@ TEST_F(MpsControlDaemon, TakesBackItsWordWhenTheDaemonDies) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << process_->output();
     sleep_unless_stopped({}, std::chrono::milliseconds(10));
   }
+}
+
+TEST_F(MpsControlDaemon, TakesBackItsWordWhenTheFileNoLongerHasMps) {
+  start(kThreeReplicas);
+  await_file(layout() + "/.ready");
+  std::ofstream(dir_.path("config.yaml")) << "version: v1\n";
+  ASSERT_TRUE(process_->signal(SIGHUP));
+  await_file(layout() + "/.ready", false);
+  await_file(started(), false);
 }
 
 TEST_F(MpsControlDaemon, RunsNothingWithoutMps) {

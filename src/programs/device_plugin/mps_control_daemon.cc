@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <utility>
@@ -154,6 +155,10 @@ class ControlDaemon {
   void mark() {
     NvidiaMarkers markers = nvidia_markers(plan_, *supervisor_.reports().get().value, root_);
     for (const std::string& path : markers.absent) ::unlink(path.c_str());
+    // Those of a daemon that is no longer planned.
+    for (const std::string& path : marked_) {
+      if (std::ranges::find(markers.present, path) == markers.present.end()) ::unlink(path.c_str());
+    }
     for (const std::string& path : markers.present) {
       if (path_exists(path)) continue;
       if (Status made = write_atomically(path, ""); !made) {
