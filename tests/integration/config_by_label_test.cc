@@ -287,6 +287,9 @@ TEST_F(ConfigManagerStory, ANameThatIsNotThereChangesNothingAndEndsNothing) {
   expect_log(
       "configuration refused; the one before stays linked.*there is no configuration 'later'");
   EXPECT_EQ(linked(), path("configs/two"));
+  api_->set_labels({{kLabel, "two"}});
+  expect_log("configuration is linked already.*two");
+  api_->set_labels({{kLabel, "later"}});
   config_map({{"later", replicas(2)}});
   expect_log("configuration linked.*later");
   EXPECT_EQ(linked(), path("configs/later"));

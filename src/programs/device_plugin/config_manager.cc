@@ -137,7 +137,8 @@ class ConfigManager {
     const Result<bool> swapped = swap_link(path.empty() ? "/dev/null" : path, flags_.destination);
     if (!swapped) return refuse(swapped.error().message);
     logged_.forget("refused");
-    if (choice_ != *choice || *swapped) {
+    const bool was_refused = std::exchange(is_refused_, false);
+    if (choice_ != *choice || *swapped || was_refused) {
       log_.info(*swapped ? "configuration linked" : "configuration is linked already",
                 {{"configuration", choice->name},
                  {"reason", reason_text(flags_.configs, *choice)},
@@ -153,9 +154,12 @@ class ConfigManager {
 
   // The link stays as it is.
   void refuse(const std::string& reason) {
+    is_refused_ = true;
     if (!logged_.changed("refused", reason)) return;
-    log_.error(choice_ ? "configuration refused; the one before stays linked"
-                       : "no configuration can be linked; waiting for one",
+    // Also of an earlier run.
+    log_.error(path_exists(flags_.destination)
+                   ? "configuration refused; the one before stays linked"
+                   : "no configuration can be linked; waiting for one",
                {{"reason", reason}});
   }
 
@@ -177,6 +181,7 @@ class ConfigManager {
   Clock::time_point listed_;
   std::uint64_t seen_ = 0;
   std::optional<ConfigChoice> choice_;  // that is linked
+  bool is_refused_ = false;             // what was chosen since
   std::optional<ConfigWatch> watch_;
   ApiLink link_;  // last: its thread logs
 };
