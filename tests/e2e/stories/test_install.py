@@ -29,11 +29,11 @@ MIGRATION = PROJECT / "docs/migrating-from-nvidia.md"
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
-def documented_settings(heading):
-    """The values that the page on migrating gives to helm below a heading."""
+def documented_settings(heading, command="helm upgrade --install tranche"):
+    """The values that the page on migrating gives to helm below a heading, in a line with this command."""
     section = MIGRATION.read_text().partition(f"\n### {heading}\n")[2].partition("\n##")[0]
-    command = re.search("^helm upgrade --install tranche .*", section.replace("\\\n", " "), re.MULTILINE)
-    words = shlex.split(command[0])
+    line = re.search(f"^{command} .*", section.replace("\\\n", " "), re.MULTILINE)
+    words = shlex.split(line[0])
     return [word for pair in zip(words, words[1:]) if pair[0].startswith("--set") for word in pair]
 
 
@@ -63,6 +63,9 @@ class Installed(Story):
                              "-l", "app.kubernetes.io/name=tranche-device-plugin", "--wait")
         self.cluster.checked("kubectl", "delete", "daemonset", "--namespace=kube-system",
                              "nvidia-device-plugin-daemonset", "--ignore-not-found", "--wait")
+        # The CRD stays when a release goes, and Helm takes none that it has not made.
+        self.cluster.checked("kubectl", "delete", "crd,clusterrole,clusterrolebinding,validatingadmissionpolicy,"
+                             "validatingadmissionpolicybinding", "-l", "app.kubernetes.io/name=tranche-device-plugin")
         until(lambda: not self.agent_pods(), "the end of the agent's pods", 60)
 
     def helm(self, *words):
@@ -179,7 +182,7 @@ class ByHelm(Installed):
         self.assertIn("ro", root.split()[3].split(","))
         ours = [path.name for path in (process / "root/usr/bin").iterdir()
                 if path.name == "nvidia-device-plugin" or not path.name.startswith("nvidia-")]  # the driver's
-        self.assertEqual(sorted(ours), ["deepomatic-shared-gpu-gcp-k8s-device-plugin", "gpushare-device-plugin-v2",
+        self.assertEqual(sorted(ours), ["config-manager", "deepomatic-shared-gpu-gcp-k8s-device-plugin", "gpushare-device-plugin-v2",
                                         "mps-control-daemon", "nvidia-device-plugin", "tranche-device-plugin"])
         self.assertEqual(list((process / "root/usr/sbin").glob("*")), [])
 
