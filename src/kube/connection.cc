@@ -283,7 +283,7 @@ Result<Response> Connection::exchange(const Request& request, const Headers& hea
 }
 
 Result<Response> Connection::begin(const Request& request, const Headers& headers,
-                                   Deadline deadline, const std::stop_token& stop) {
+                                   Deadline deadline, const std::stop_token& stop) try {
   HttpRequest message{verb_of(request.verb), parts_->path + request.target, 11};
   message.set(http::field::host, parts_->host);
   message.set(http::field::accept, kJson);
@@ -315,6 +315,9 @@ Result<Response> Connection::begin(const Request& request, const Headers& header
     response.body += *more;
   }
   return response;
+} catch (const std::length_error& wrong) {
+  return Error{ErrorCode::kInvalidArgument,
+               std::string("the request's headers are too long: ") + wrong.what()};
 }
 
 Result<std::string> Connection::read(Deadline deadline, const std::stop_token& stop) {

@@ -4,42 +4,53 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
+
+#include "base/shortened.h"
 
 namespace tranche::kube {
 namespace {
 
 constexpr std::size_t kMostNote = 1024;  // the API server refuses more
+constexpr std::size_t kMostName = 253;
 
 std::string path_of(const std::string& space) {
   return "/apis/events.k8s.io/v1/namespaces/" + url_escaped(space) + "/events";
 }
 
-// Whole characters only.
-std::string shortened(const std::string& note) {
-  if (note.size() <= kMostNote) return note;
-  std::size_t end = kMostNote - 3;
-  while (end > 0 && (static_cast<unsigned char>(note[end]) & 0xC0U) == 0x80U) --end;
-  return note.substr(0, end) + "…";
+// Of an object's name as much as fits: a part of a name has dots only inside.
+std::string name_of(const std::string& object, const std::string& tag) {
+  std::string start = object.substr(0, kMostName - tag.size() - 1);
+  while (start.ends_with('.') || start.ends_with('-')) start.pop_back();
+  return start + "." + tag;
 }
 
 }  // namespace
 
 std::optional<Request> EventBook::note(const Event& event, const Moment& moment) {
   forget_old(moment.now);
-  const Key key{event.regarding, event.reason, event.subject};
+  const std::string note = shortened(event.note, kMostNote);
+  const Key key{event.regarding, event.reason, event.subject, note};
   const auto found = known_.find(key);
   if (found != known_.end()) {
     Known& known = found->second;
     ++known.count;
     known.last_seen = moment.wall;
-    if (moment.now < known.written_at + kWindow) return std::nullopt;
+    // The first repeat at once: it may follow an event that says the opposite.
+    if (known.count > 2 && moment.now < known.written_at + window_) return std::nullopt;
     return series(known, moment);
   }
   if (known_.size() >= kMostKnown) return std::nullopt;  // a storm: these say enough
+  const auto is_alike = [&](const auto& each) {
+    const auto& [regarding, reason, subject, other] = each.first;
+    return std::tie(regarding, reason, subject) ==
+           std::tie(event.regarding, event.reason, event.subject);
+  };
+  if (std::ranges::count_if(known_, is_alike) >= kMostNotes) return std::nullopt;
   // Events about objects without a namespace are in "default", where kubectl looks for them.
   const Known known{.space = event.regarding.space.empty() ? "default" : event.regarding.space,
-                    .name = event.regarding.name + "." + moment.name_tag,
-                    .note = event.note,
+                    .name = name_of(event.regarding.name, moment.name_tag),
+                    .note = note,
                     .written_at = moment.now,
                     .last_seen = moment.wall};
   known_.emplace(key, known);
@@ -60,7 +71,7 @@ void EventBook::lost(const Request& request) {
 std::vector<Request> EventBook::due(const Moment& moment) {
   std::vector<Request> requests;
   for (auto& [key, known] : known_) {
-    if (known.count > known.written && moment.now >= known.written_at + kWindow) {
+    if (known.count > known.written && moment.now >= known.written_at + window_) {
       requests.push_back(series(known, moment));
     }
   }
@@ -72,7 +83,7 @@ std::optional<EventBook::Clock::time_point> EventBook::next_due() const {
   std::optional<Clock::time_point> next;
   for (const auto& [key, known] : known_) {
     if (known.count == known.written) continue;
-    const Clock::time_point due = known.written_at + kWindow;
+    const Clock::time_point due = known.written_at + window_;
     next = next ? std::min(*next, due) : due;
   }
   return next;
@@ -82,7 +93,7 @@ std::optional<EventBook::Clock::time_point> EventBook::next_due() const {
 void EventBook::forget_old(Clock::time_point now) {
   std::erase_if(known_, [&](const auto& each) {
     const Known& known = each.second;
-    return known.count == known.written && now >= known.written_at + kWindow;
+    return known.count == known.written && now >= known.written_at + window_;
   });
 }
 
@@ -98,7 +109,7 @@ Request EventBook::create(const Event& event, const Known& known, const std::str
                   {"type", event.is_warning ? "Warning" : "Normal"},
                   {"reason", event.reason},
                   {"action", event.action},
-                  {"note", shortened(event.note)},
+                  {"note", known.note},
                   {"regarding", regarding},
                   {"reportingController", reporter_.controller},
                   {"reportingInstance", reporter_.instance}};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which events to write. The first of a kind about a subject is written at once; repeats within
-// ten minutes are counted and written as a series at most once in that time. So a fault that
-// flaps all night is a handful of objects. Pure: the caller brings the time and writes.
+// Which events to write. A new text about a subject is written at once, and so is its first repeat;
+// further repeats within ten minutes are counted and written as a series at most once in that time.
+// So a fault that flaps all night is a handful of objects. Pure: the caller brings the time and
+// writes.
 #pragma once
 
 #include <chrono>
@@ -54,7 +55,12 @@ class EventBook {
     std::string name_tag;  // makes the name of a new event unique
   };
 
-  explicit EventBook(Reporter reporter) : reporter_(std::move(reporter)) {}
+  static constexpr std::chrono::minutes kWindow{10};
+  static constexpr std::size_t kMostKnown = 1024;
+  static constexpr std::ptrdiff_t kMostNotes = 10;  // different ones of a subject, in a window
+
+  explicit EventBook(Reporter reporter, std::chrono::milliseconds window = kWindow)
+      : reporter_(std::move(reporter)), window_(window) {}
 
   // The request that the event needs now; empty: it was counted.
   std::optional<Request> note(const Event& event, const Moment& moment);
@@ -64,9 +70,6 @@ class EventBook {
   std::vector<Request> due(const Moment& moment);
   // The earliest of these.
   std::optional<Clock::time_point> next_due() const;
-
-  static constexpr std::chrono::minutes kWindow{10};
-  static constexpr std::size_t kMostKnown = 1024;
 
  private:
   struct Known {
@@ -78,14 +81,15 @@ class EventBook {
     Clock::time_point written_at;
     std::string last_seen;  // MicroTime
   };
-  // And the reason and the subject.
-  using Key = std::tuple<ObjectReference, std::string, std::string>;
+  // And the reason, the subject and the note.
+  using Key = std::tuple<ObjectReference, std::string, std::string, std::string>;
 
   Request create(const Event& event, const Known& known, const std::string& wall) const;
   static Request series(Known& known, const Moment& moment);
   void forget_old(Clock::time_point now);
 
   const Reporter reporter_;
+  const std::chrono::milliseconds window_;
   std::map<Key, Known> known_;
 };
 

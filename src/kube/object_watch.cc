@@ -76,7 +76,7 @@ ObjectWatch::Ended ObjectWatch::list(const std::stop_token& stop) {
       return {Outcome::kFailed, "GET " + options_.path + ": the answer is no list", {}};
     }
     for (Json& item : *items) {
-      if (!item.is_object()) continue;
+      if (!item.is_object() || !is_wanted(item)) continue;
       if (handlers_.strip) handlers_.strip(item);
       notify(cache_.take_listed(std::move(item)));
     }
@@ -168,7 +168,11 @@ ObjectWatch::Ended ObjectWatch::take_line(const std::string& line) {
             {}};
   }
   if (event->type != WatchEventType::kBookmark && !cache_.is_listing()) expired_ = false;
-  if (handlers_.strip && event->type != WatchEventType::kBookmark) handlers_.strip(event->object);
+  if (event->type != WatchEventType::kBookmark) {
+    // Its version counts, as that of a bookmark.
+    if (!is_wanted(event->object)) event->type = WatchEventType::kBookmark;
+    if (handlers_.strip) handlers_.strip(event->object);
+  }
   notify(cache_.take(*std::move(event)));
   return {};
 }
@@ -182,6 +186,10 @@ ObjectWatch::Ended ObjectWatch::ended(const Request& request, const Result<Respo
     return {Outcome::kFailed, error_of(request, *response).message, response->retry_after};
   }
   return {};
+}
+
+bool ObjectWatch::is_wanted(const Json& object) const {
+  return options_.only_name.empty() || key_of(object) == options_.only_name;
 }
 
 void ObjectWatch::notify(const ObjectChanges& changes) {

@@ -34,6 +34,9 @@ struct WatchOptions {
   std::chrono::milliseconds patience{30'000};
   Backoff::Limits backoff;
   bool lists_after_failure = false;  // for few objects
+  // Only the object with this name, which has no namespace, is kept, whatever the server sends.
+  // Empty: all.
+  std::string only_name;
 };
 
 struct WatchHandlers {
@@ -69,6 +72,7 @@ class ObjectWatch {
   Ended watch(bool with_initial_events, const std::stop_token& stop);
   Ended take_line(const std::string& line);
   static Ended ended(const Request& request, const Result<Response>& response);
+  bool is_wanted(const Json& object) const;
   void notify(const ObjectChanges& changes);
   void notice_version();
   void report(const std::string& problem);

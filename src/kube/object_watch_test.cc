@@ -36,22 +36,27 @@ bool has(const SeenRequest& request, const std::string& text) {
 }
 
 // Runs a watch against a script until its history is `wanted` or something else came.
-std::string history_of(const ScriptedServer& server, const std::string& wanted) {
+std::string history_of(const ScriptedServer& server, const std::string& wanted,
+                       const std::string& only_name = "") {
   ApiClient client(server.access(), {.user_agent = "t", .calls_a_second = 1000, .burst = 1000});
   std::stop_source stop;
   std::string history;
-  ObjectWatch watch(
-      client,
-      {.path = "/api/v1/nodes", .longest_line = 1000, .backoff = {.first = 1ms, .longest = 5ms}},
-      {.changed =
-           [&](const ObjectChanges& changes, bool is_complete) {
-             for (const ObjectChange& each : changes) {
-               history += (each.object ? "+" : "-") + each.key + " ";
-             }
-             if (is_complete && history.find('|') == std::string::npos) history += "| ";
-             if (history == wanted || !wanted.starts_with(history)) stop.request_stop();
-           },
-       .chance = [] { return 0.5; }});
+  ObjectWatch watch(client,
+                    {.path = "/api/v1/nodes",
+                     .longest_line = 1000,
+                     .backoff = {.first = 1ms, .longest = 5ms},
+                     .only_name = only_name},
+                    {.changed =
+                         [&](const ObjectChanges& changes, bool is_complete) {
+                           for (const ObjectChange& each : changes) {
+                             history += (each.object ? "+" : "-") + each.key + " ";
+                           }
+                           if (is_complete && history.find('|') == std::string::npos)
+                             history += "| ";
+                           if (history == wanted || !wanted.starts_with(history))
+                             stop.request_stop();
+                         },
+                     .chance = [] { return 0.5; }});
   watch.run(stop.get_token());
   return history;
 }
@@ -82,6 +87,19 @@ TEST(ObjectWatch, ListsInPagesWhereTheServerHasNoInitialEvents) {
     return ScriptedAnswer{.bytes = kHead + chunk(line("DELETED", "a", "10"))};
   });
   EXPECT_EQ(history_of(server, "+a +b | -a "), "+a +b | -a ");
+}
+
+TEST(ObjectWatch, KeepsOnlyTheObjectThatIsAskedFor) {
+  const ScriptedServer server([](const SeenRequest& request) {
+    if (has(request, "sendInitialEvents=true")) {
+      return ScriptedAnswer{.bytes = kHead + chunk(line("ADDED", "b", "1")) +
+                                     chunk(line("ADDED", "a", "2")) + chunk(initial_end("5")) +
+                                     chunk(line("ADDED", "c", "6")) + kEnd};
+    }
+    EXPECT_TRUE(has(request, "resourceVersion=6")) << request.line;
+    return ScriptedAnswer{.bytes = kHead + chunk(line("DELETED", "a", "7"))};
+  });
+  EXPECT_EQ(history_of(server, "+a | -a ", "a"), "+a | -a ");
 }
 
 TEST(ObjectWatch, JoinsALineThatIsCutIntoChunks) {
