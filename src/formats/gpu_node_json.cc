@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +16,15 @@ namespace tranche::formats {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// etcd takes 1.5 MiB, and the API server adds its own fields.
+constexpr std::size_t kMostStatus = 1'000'000;
+
+// The schema's numbers have a sign.
+std::int64_t whole(std::uint64_t number) {
+  return static_cast<std::int64_t>(
+      std::min<std::uint64_t>(number, std::numeric_limits<std::int64_t>::max()));
+}
 
 template <typename T>
 void put(Json& json, const char* key, const std::optional<T>& value) {
@@ -41,7 +52,7 @@ Json gpu_json(const GpuNode& node, const Gpu& gpu) {
   Json json{{"slot", gpu.index},
             {"uuid", gpu.uuid.text},
             {"model", gpu.model},
-            {"memoryBytes", gpu.memory_bytes},
+            {"memoryBytes", whole(gpu.memory_bytes)},
             {"migEnabled", gpu.mig_enabled},
             {"lost", gpu.lost},
             {"healthy", gpu.health.ok()},
@@ -57,7 +68,7 @@ Json gpu_json(const GpuNode& node, const Gpu& gpu) {
     slices.push_back({{"uuid", mig.uuid.text},
                       {"index", mig.index},
                       {"profile", to_string(mig.profile)},
-                      {"memoryBytes", mig.memory_bytes},
+                      {"memoryBytes", whole(mig.memory_bytes)},
                       {"healthy", mig.health.ok()},
                       {"reasons", reasons_json(node, mig.uuid.text, mig.health)}});
   }
@@ -90,7 +101,7 @@ Json device_json(const OfferedDevice& device, const DeviceRoom& room) {
             {"held", room.held.size()},     {"free", room.free},
             {"healthy", device.health.ok()}};
   put(json, "migIndex", device.mig_index);
-  if (device.share_bytes > 0) json["shareBytes"] = device.share_bytes;
+  if (device.share_bytes > 0) json["shareBytes"] = whole(device.share_bytes);
   put(json, "reason", device.health.reason());
   return json;
 }
@@ -100,12 +111,12 @@ Json resource_json(const ReportedResource& resource) {
   const Terms& terms = offer.terms;
   const FreeShares free = free_counts(resource);
   Json json{{"name", offer.name.text},
-            {"form", to_string(terms.form)},
+            {"share", to_string(terms.form)},
             {"placement", to_string(terms.placement)},
             {"distinctGpus", terms.distinct_gpus},
             {"oneDevice", terms.one_device},
-            {"oneShareOnly", terms.one_share_only},
-            {"shownSize", to_string(terms.shown)},
+            {"failRequestsGreaterThanOne", terms.one_share_only},
+            {"offer", to_string(terms.shown)},
             {"convention", to_string(terms.dialect)},
             {"enforcement", to_string(terms.enforcement)},
             {"shares", offer.shares()},
@@ -113,9 +124,11 @@ Json resource_json(const ReportedResource& resource) {
             {"free", free.all},
             {"largestFreeBlock", free.largest_block}};
   if (terms.demanded) json["demandedEnforcement"] = to_string(*terms.demanded);
-  if (terms.unit_bytes > 0) json["unitBytes"] = terms.unit_bytes;
+  if (terms.unit_bytes > 0) json["unitBytes"] = whole(terms.unit_bytes);
   Json devices = Json::array();
+  std::set<std::string> uuids;
   for (std::size_t i = 0; i < offer.devices.size(); ++i) {
+    if (!uuids.insert(offer.devices[i].uuid).second) continue;
     devices.push_back(
         device_json(offer.devices[i], i < resource.room.size() ? resource.room[i] : DeviceRoom{}));
   }
@@ -132,7 +145,7 @@ Json holder_json(const ReportedHolder& held) {
             {"device", held.device},
             {"shares", held.shares}};
   put(json, "gpuSlot", held.gpu_number);
-  if (held.bytes > 0) json["bytes"] = held.bytes;
+  if (held.bytes > 0) json["bytes"] = whole(held.bytes);
   return json;
 }
 
@@ -144,16 +157,13 @@ std::uint64_t memory_of(const std::vector<Gpu>& gpus) {
 
 // For the columns of `kubectl get gpunodes`.
 Json summary_json(const GpuNode& node) {
-  const auto healthy =
-      node.driver_trouble.empty()
-          ? std::ranges::count_if(node.gpus, [](const Gpu& gpu) { return gpu.health.ok(); })
-          : 0;
-  return {{"gpus", node.gpus.size()},
-          {"healthyGpus", healthy},
-          {"models", models_text(node.gpus)},
-          {"memory", fmt::format("{}Gi", memory_of(node.gpus) >> 30U)},
-          {"held", node.holders_known ? held_text(node.holders) : std::string("unknown")},
-          {"health", health_text(node)}};
+  Json json{{"gpus", node.gpus.size()},
+            {"models", models_text(node.gpus)},
+            {"memory", fmt::format("{}Gi", memory_of(node.gpus) >> 30U)},
+            {"held", held_text(node)},
+            {"health", health_text(node)}};
+  put(json, "healthyGpus", healthy_gpus(node));
+  return json;
 }
 
 Json status_json(const GpuNode& node) {
@@ -164,7 +174,8 @@ Json status_json(const GpuNode& node) {
              {{"kind", to_string(node.driver)},
               {"version", node.driver_version},
               {"cuda", node.cuda_version},
-              {"trouble", node.driver_trouble}}},
+              {"trouble", node.driver_trouble},
+              {"released", node.is_released}}},
             {"configuration",
              {{"file", agent.config_file},
               {"name", agent.config_name},
@@ -179,7 +190,11 @@ Json status_json(const GpuNode& node) {
             {"holdersProblem", node.holders_problem},
             {"holders", Json::array()},
             {"notes", node.notes}};
-  for (const Gpu& gpu : node.gpus) json["gpus"].push_back(gpu_json(node, gpu));
+  // The list's key. A card that changed its slot may be there twice for a moment.
+  std::set<std::string> uuids;
+  for (const Gpu& gpu : node.gpus) {
+    if (uuids.insert(gpu.uuid.text).second) json["gpus"].push_back(gpu_json(node, gpu));
+  }
   for (const ReportedResource& resource : node.resources) {
     json["resources"].push_back(resource_json(resource));
   }
@@ -190,7 +205,19 @@ Json status_json(const GpuNode& node) {
 }  // namespace
 
 std::string gpu_node_status(const GpuNode& node) {
-  return status_json(node).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto text = [](const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  Json json = status_json(node);
+  std::string status = text(json);
+  // What is free on each device is left, so that a scheduler needs neither.
+  for (const char* part : {"holders", "notes", "links"}) {
+    if (status.size() <= kMostStatus) break;
+    json[part] = Json::array();
+    json["leftOut"].push_back(part);
+    status = text(json);
+  }
+  return status;
 }
 
 std::string with_observed_at(const std::string& status, const std::string& time) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include <nlohmann/json.hpp>
@@ -107,11 +108,25 @@ TEST(GpuNodeJson, HasColumnsForPeople) {
   const ordered_json& summary = json["summary"];
   EXPECT_EQ(summary["gpus"], 5);
   EXPECT_EQ(summary["healthyGpus"], 4);
-  EXPECT_EQ(summary["models"], "5x NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(summary["models"], "5x H100 80GB HBM3");
   EXPECT_EQ(summary["memory"], "104Gi");
-  EXPECT_EQ(summary["held"], "1 container, 24Gi");
+  EXPECT_EQ(summary["held"], "1 container on 1 GPU");
   EXPECT_EQ(summary["health"], "1 of 5 unhealthy: GPU 1: XID 79");
   EXPECT_EQ(json["gpus"][1]["reasons"][0]["clearedBy"], "a reboot of the node");
+}
+
+TEST(GpuNodeJson, FitsEtcdAndTheSchema) {
+  GpuNode node = a_full_node();
+  node.gpus.push_back(node.gpus.front());
+  node.gpus.front().memory_bytes = std::numeric_limits<std::uint64_t>::max();
+  node.holders.assign(20'000, node.holders.front());
+  const std::string status = gpu_node_status(node);
+  EXPECT_LE(status.size(), 1'000'000U);
+  const ordered_json json = ordered_json::parse(status);
+  EXPECT_EQ(json["gpus"].size() + 1, node.gpus.size());
+  EXPECT_EQ(json["gpus"][0]["memoryBytes"], std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(json["leftOut"], ordered_json::array({"holders"}));
+  EXPECT_EQ(json["resources"].size(), node.resources.size());
 }
 
 TEST(GpuNodeJson, IsReadWithFieldsOfANewerAgent) {
@@ -132,7 +147,7 @@ TEST(GpuNodeJson, IsReadWithFieldsOfANewerAgent) {
 TEST(GpuNodeJson, IsReadWithoutFieldsOfAnOlderAgent) {
   const auto reading =
       parse_gpu_node_status(R"({"gpus":[{"slot":0,"uuid":"GPU-0"}],)"
-                            R"("resources":[{"name":"a.b/c","form":"whole","placement":"pack",)"
+                            R"("resources":[{"name":"a.b/c","share":"whole","placement":"pack",)"
                             R"("devices":[{"uuid":"GPU-0","gpuSlot":0}]}]})");
   ASSERT_TRUE(reading) << reading.error().message;
   // What is not said to be healthy is not.
@@ -148,7 +163,7 @@ TEST(GpuNodeJson, RefusesWhatIsNoStatus) {
       {R"({"gpus": 3})", "gpus is not a list"},
       {R"({"gpus": [7]})", "a GPU is not an object"},
       {R"({"gpus": [{"slot": -1, "uuid": "a"}]})", "slot is -1"},
-      {R"({"resources": [{"name": "a", "form": "whole", "placement": "pack",)"
+      {R"({"resources": [{"name": "a", "share": "whole", "placement": "pack",)"
        R"("devices": [{"uuid": "u", "gpuSlot": 0, "shares": 4000000000}]}]})",
        "shares is 4000000000"}};
   for (const auto& [text, reason] : texts) {

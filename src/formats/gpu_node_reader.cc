@@ -28,7 +28,7 @@ constexpr unsigned kMostShares = 1U << 20U;
 
 // The member, or the default where it is missing.
 template <typename T>
-T value_or(const Json& json, const char* key, T fallback) {
+T value_or(const Json& json, const char* key, const T& fallback) {
   return json.contains(key) ? json_field<T>(json, key) : fallback;
 }
 
@@ -122,16 +122,16 @@ Topology take_links(const Json& json, const std::vector<Gpu>& gpus) {
 
 // Empty: a word of it is not known here, so that nothing can be predicted.
 std::optional<Terms> take_terms(const Json& json) {
-  const auto form = meaning_of(kShareForms, text_or_empty(json, "form"));
+  const auto form = meaning_of(kShareForms, text_or_empty(json, "share"));
   const auto placement = meaning_of(kPlacements, text_or_empty(json, "placement"));
-  const auto shown = meaning_of(kShownSizes, value_or<std::string>(json, "shownSize", "sum"));
+  const auto shown = meaning_of(kShownSizes, value_or<std::string>(json, "offer", "sum"));
   if (!form || !placement || !shown) return std::nullopt;
   return Terms{
       .form = *form,
       .placement = *placement,
       .distinct_gpus = value_or(json, "distinctGpus", false),
       .one_device = value_or(json, "oneDevice", false),
-      .one_share_only = value_or(json, "oneShareOnly", false),
+      .one_share_only = value_or(json, "failRequestsGreaterThanOne", false),
       .shown = *shown,
       .unit_bytes = value_or<std::uint64_t>(json, "unitBytes", 0),
       // What a container gets and what limits it has no part in the choice of its devices.
@@ -208,6 +208,7 @@ GpuNodeReading take_status(const Json& json) {
   node.driver_version = text_or_empty(driver, "version");
   node.cuda_version = text_or_empty(driver, "cuda");
   node.driver_trouble = text_or_empty(driver, "trouble");
+  node.is_released = value_or(driver, "released", false);
   for (const Json& gpu : list_at(json, "gpus")) {
     require_object(gpu, "a GPU");
     node.gpus.push_back(take_gpu(gpu, node.remedies));

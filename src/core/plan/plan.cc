@@ -278,8 +278,8 @@ std::optional<NodeLabels> wanted_labels(const Wanted& wanted, const Observed& ob
                                         const Settings& settings) {
   if (settings.features.labels == LabelOutput::kNone) return std::nullopt;
   const Inventory& inventory = wanted.inventory;
-  const bool was_read = inventory.driver != DriverKind::kNone || !inventory.gpus.empty();
-  if (!was_read) return std::nullopt;
+  // Without the driver only GPUs with a remembered fault may be known. The labels stay meanwhile.
+  if (inventory.driver == DriverKind::kNone) return std::nullopt;
   return feature_labels(inventory, wanted.catalog, settings.sharing, observed.machine);
 }
 

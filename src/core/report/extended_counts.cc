@@ -12,8 +12,12 @@ namespace {
 std::optional<std::uint64_t> count_of(const ExtendedResource& resource,
                                       const Inventory& inventory) {
   if (const auto* number = std::get_if<std::uint64_t>(&resource.count)) return *number;
-  if (inventory.driver == DriverKind::kNone) return std::nullopt;
-  if (std::get<CountedGpus>(resource.count) == CountedGpus::kAll) return inventory.gpus.size();
+  const bool is_read = inventory.driver != DriverKind::kNone;
+  if (std::get<CountedGpus>(resource.count) == CountedGpus::kAll) {
+    // After a restart, only GPUs with a remembered fault would be counted.
+    return is_read ? std::optional<std::uint64_t>(inventory.gpus.size()) : std::nullopt;
+  }
+  if (!is_read && inventory.gpus.empty()) return std::nullopt;
   return static_cast<std::uint64_t>(
       std::ranges::count_if(inventory.gpus, [](const Gpu& gpu) { return gpu.health.ok(); }));
 }
@@ -33,7 +37,7 @@ ExtendedCounts extended_counts(const std::vector<ExtendedResource>& resources,
           resource.name));
       continue;
     }
-    if (const auto count = count_of(resource, inventory)) wanted.counts[resource.name] = *count;
+    wanted.counts[resource.name] = count_of(resource, inventory);
   }
   return wanted;
 }

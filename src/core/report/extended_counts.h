@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,14 @@
 namespace tranche::core {
 
 struct ExtendedCounts {
-  std::map<std::string, std::uint64_t> counts;
+  // Empty: not known, because the driver cannot be read. What the Node has stays.
+  std::map<std::string, std::optional<std::uint64_t>> counts;
   // Why a resource is left out: the kubelet has it from us already, and would overwrite it.
   std::vector<std::string> notes;
 
   bool operator==(const ExtendedCounts&) const = default;
 };
 
-// A count that is not known, because the driver was never read, is left out.
 ExtendedCounts extended_counts(const std::vector<ExtendedResource>& resources,
                                const Inventory& inventory, const Catalog& catalog);
 

@@ -27,9 +27,20 @@ TEST(ExtendedCounts, CountGpusOrAreFixed) {
   EXPECT_THAT(counts.notes, IsEmpty());
 }
 
-TEST(ExtendedCounts, AreNotZeroWhileTheDriverWasNeverRead) {
+TEST(ExtendedCounts, AreUnknownWhileTheDriverWasNeverRead) {
   EXPECT_THAT(extended_counts(kThree, Inventory{}, Catalog{}).counts,
-              ElementsAre(Pair("a.b/four", 4U)));
+              ElementsAre(Pair("a.b/all", std::nullopt), Pair("a.b/four", 4U),
+                          Pair("a.b/healthy", std::nullopt)));
+}
+
+// As after a restart that remembers the fault of one GPU.
+TEST(ExtendedCounts, OfAllGpusAreUnknownWhileTheDriverCannotBeRead) {
+  Inventory node = a_node(1);
+  node.gpus[0].health.troubles = {"XID 79"};
+  node.driver = DriverKind::kNone;
+  EXPECT_THAT(
+      extended_counts(kThree, node, offer(node, {})).counts,
+      ElementsAre(Pair("a.b/all", std::nullopt), Pair("a.b/four", 4U), Pair("a.b/healthy", 0U)));
 }
 
 TEST(ExtendedCounts, LeaveOutWhatTheKubeletHasFromUs) {

@@ -11,14 +11,43 @@
 #include <tuple>
 #include <utility>
 
+#include "base/shortened.h"
 #include "base/text.h"
 #include "core/ledger/holdings.h"
+#include "core/report/reason_groups.h"
 
 namespace tranche::core {
 namespace {
 
 // The object must fit etcd; people read the first ones.
 constexpr std::size_t kMostNotes = 32;
+constexpr std::size_t kMostText = 1024;
+constexpr std::size_t kMostColumn = 200;
+
+std::string brief(const std::string& text) { return shortened(text, kMostText); }
+
+Health brief(Health health) {
+  for (std::string& trouble : health.troubles) trouble = brief(trouble);
+  return health;
+}
+
+std::vector<Gpu> brief(std::vector<Gpu> gpus) {
+  for (Gpu& gpu : gpus) {
+    gpu.health = brief(std::move(gpu.health));
+    for (MigDevice& mig : gpu.mig) mig.health = brief(std::move(mig.health));
+  }
+  return gpus;
+}
+
+std::vector<Remedy> brief(std::vector<Remedy> remedies) {
+  for (Remedy& remedy : remedies) remedy.trouble = brief(remedy.trouble);
+  return remedies;
+}
+
+AgentReport brief(AgentReport agent) {
+  agent.last_refusal = brief(agent.last_refusal);
+  return agent;
+}
 
 // The fields that placement and people use. What a container gets (device nodes, capabilities) is
 // the agent's alone.
@@ -32,7 +61,7 @@ OfferedDevice published(const OfferedDevice& device) {
           .memory_bytes = device.memory_bytes,
           .replicas = device.replicas,
           .share_bytes = device.share_bytes,
-          .health = device.health};
+          .health = brief(device.health)};
 }
 
 ReportedResource resource_of(const Offer& offer, const OfferRoom& room) {
@@ -100,12 +129,18 @@ std::vector<ReportedHolder> reported_holders(const Inventory& inventory, const C
   return holders;
 }
 
+bool is_healthy(const Gpu& gpu) {
+  return gpu.health.ok() &&
+         std::ranges::all_of(gpu.mig, [](const MigDevice& mig) { return mig.health.ok(); });
+}
+
 std::vector<std::string> notes_of(const Catalog& catalog) {
   std::vector<std::string> notes = catalog.notes;
   for (const Withheld& device : catalog.withheld) {
     notes.push_back(fmt::format("{} is not offered: {}", device.uuid, device.reason));
   }
   if (notes.size() > kMostNotes) notes.resize(kMostNotes);
+  for (std::string& note : notes) note = brief(note);
   return notes;
 }
 
@@ -113,16 +148,17 @@ std::vector<std::string> notes_of(const Catalog& catalog) {
 
 GpuNode gpu_node(const Inventory& inventory, const Catalog& catalog, const Ledger* ledger,
                  const std::string& ledger_problem, const AgentReport& agent) {
-  GpuNode node{.agent = agent,
+  GpuNode node{.agent = brief(agent),
                .driver = inventory.driver,
                .driver_version = inventory.driver_version,
                .cuda_version = inventory.cuda_version,
-               .driver_trouble = inventory.driver_trouble,
-               .gpus = inventory.gpus,
-               .remedies = inventory.remedies,
+               .driver_trouble = brief(inventory.driver_trouble),
+               .is_released = inventory.released_at.has_value(),
+               .gpus = brief(inventory.gpus),
+               .remedies = brief(inventory.remedies),
                .topology = in_order(inventory.topology, inventory.gpus),
                .holders_known = ledger != nullptr,
-               .holders_problem = ledger_problem,
+               .holders_problem = brief(ledger_problem),
                .notes = notes_of(catalog)};
   const Coverage coverage(catalog, ledger != nullptr ? *ledger : Ledger{});
   for (const Offer& offer : catalog.offers) {
@@ -152,7 +188,12 @@ std::uint64_t held_shares(const ReportedResource& resource) {
 
 std::string models_text(const std::vector<Gpu>& gpus) {
   std::map<std::string, unsigned> counts;
-  for (const Gpu& gpu : gpus) ++counts[gpu.model.empty() ? "unknown" : gpu.model];
+  for (const Gpu& gpu : gpus) {
+    const std::string_view model = gpu.model;
+    constexpr std::string_view kMaker = "NVIDIA ";
+    const bool has_maker = model.starts_with(kMaker);
+    ++counts[model.empty() ? "unknown" : std::string(model.substr(has_maker ? kMaker.size() : 0))];
+  }
   std::vector<std::pair<std::string, unsigned>> models(counts.begin(), counts.end());
   std::ranges::sort(models, {}, [](const auto& model) {
     return std::tuple(-static_cast<std::int64_t>(model.second), std::string_view(model.first));
@@ -163,37 +204,42 @@ std::string models_text(const std::vector<Gpu>& gpus) {
   return join(texts, ", ");
 }
 
-std::string held_text(const std::vector<ReportedHolder>& holders) {
+std::string held_text(const GpuNode& node) {
+  if (!node.holders_known) return "unknown";
   std::set<std::tuple<Holder, std::string>> containers;
-  std::uint64_t bytes = 0;
-  for (const ReportedHolder& held : holders) {
+  std::set<std::string> gpus;
+  for (const ReportedHolder& held : node.holders) {
     // A holder without any name is one container for each of its devices.
     containers.emplace(held.holder, held.holder == Holder{} ? held.device : "");
-    bytes += held.bytes;
+    gpus.insert(held.gpu_number ? std::to_string(*held.gpu_number) : held.device);
   }
-  std::string text =
-      fmt::format("{} container{}", containers.size(), containers.size() == 1 ? "" : "s");
-  if (bytes > 0) text += fmt::format(", {}Gi", bytes >> 30U);
-  return text;
+  if (containers.empty()) return "none";
+  return fmt::format("{} container{} on {} GPU{}", containers.size(),
+                     containers.size() == 1 ? "" : "s", gpus.size(), gpus.size() == 1 ? "" : "s");
+}
+
+std::optional<std::size_t> healthy_gpus(const GpuNode& node) {
+  if (node.is_released || !node.driver_trouble.empty()) return std::nullopt;
+  return static_cast<std::size_t>(std::ranges::count_if(node.gpus, is_healthy));
 }
 
 std::string health_text(const GpuNode& node) {
-  if (!node.driver_trouble.empty()) return "Unknown: " + node.driver_trouble;
-  std::vector<std::string> bad;
+  if (node.is_released)
+    return "Unknown: the driver is released; run `tranche-device-plugin resume`";
+  const std::optional<std::size_t> healthy = healthy_gpus(node);
+  if (!healthy) return shortened("Unknown: " + node.driver_trouble, kMostColumn);
+  if (*healthy == node.gpus.size()) return "Healthy";
+  ReasonGroups groups;
   for (const Gpu& gpu : node.gpus) {
-    if (!gpu.health.ok()) bad.push_back(fmt::format("GPU {}: {}", gpu.index, gpu.health.reason()));
+    if (!gpu.health.ok()) groups.add(fmt::format("GPU {}", gpu.index), gpu.health.reason());
     for (const MigDevice& mig : gpu.mig) {
-      if (gpu.health.ok() && !mig.health.ok()) {
-        bad.push_back(fmt::format("GPU {}:{}: {}", gpu.index, mig.index, mig.health.reason()));
-      }
+      if (!gpu.health.ok() || mig.health.ok()) continue;
+      groups.add(fmt::format("GPU {}:{}", gpu.index, mig.index), mig.health.reason());
     }
   }
-  if (bad.empty()) return "Healthy";
-  const auto unhealthy = std::ranges::count_if(node.gpus, [](const Gpu& gpu) {
-    return !gpu.health.ok() ||
-           std::ranges::any_of(gpu.mig, [](const MigDevice& mig) { return !mig.health.ok(); });
-  });
-  return fmt::format("{} of {} unhealthy: {}", unhealthy, node.gpus.size(), join(bad, "; "));
+  return shortened(fmt::format("{} of {} unhealthy: {}", node.gpus.size() - *healthy,
+                               node.gpus.size(), groups.text()),
+                   kMostColumn);
 }
 
 }  // namespace tranche::core

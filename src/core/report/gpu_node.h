@@ -59,6 +59,7 @@ struct GpuNode {
   std::string driver_version;
   std::string cuda_version;
   std::string driver_trouble;  // why the driver cannot be read; empty: it can
+  bool is_released = false;    // a person closed the driver
   std::vector<Gpu> gpus;       // sorted by number
   std::vector<Remedy> remedies;
   Topology topology;
@@ -86,11 +87,13 @@ struct FreeShares {
 FreeShares free_counts(const ReportedResource& resource);
 std::uint64_t held_shares(const ReportedResource& resource);
 
-// "8x NVIDIA H200", models by number of GPUs.
+// "8x H200", models by number of GPUs.
 std::string models_text(const std::vector<Gpu>& gpus);
-// "3 containers, 40Gi"; the memory is left out where none is counted.
-std::string held_text(const std::vector<ReportedHolder>& holders);
-// "Healthy", "2 of 8 unhealthy: GPU 3: XID 79 …", "Unknown: …".
+// "3 containers on 2 GPUs".
+std::string held_text(const GpuNode& node);
+// GPUs that are healthy with all their MIG devices; empty: not known.
+std::optional<std::size_t> healthy_gpus(const GpuNode& node);
+// "Healthy", "2 of 8 unhealthy: GPU 3: XID 79 …", "Unknown: …". For a column: of limited length.
 std::string health_text(const GpuNode& node);
 
 }  // namespace tranche::core

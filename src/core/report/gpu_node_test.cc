@@ -64,7 +64,7 @@ TEST_F(PublishedNode, HasWhatIsFreeOnEachGpuAndTheLargestBlock) {
   EXPECT_EQ(node.holders[0].gpu_number, 0U);
   EXPECT_EQ(node.holders[0].shares, 10U);
   EXPECT_EQ(node.holders[0].bytes, 10 * kGiB);
-  EXPECT_EQ(held_text(node.holders), "2 containers, 14Gi");
+  EXPECT_EQ(held_text(node), "2 containers on 2 GPUs");
   EXPECT_EQ(health_text(node), "1 of 3 unhealthy: GPU 2: XID 79");
 }
 
@@ -113,15 +113,52 @@ TEST_F(PublishedNode, SaysWhatIsNotOffered) {
               ElementsAre("a listed device does not exist", "GPU-9 is not offered: excluded"));
 }
 
+TEST_F(PublishedNode, FitsEtcdHoweverLongItsTextsAre) {
+  const std::string endless(2'000'000, 'x');
+  Inventory inventory = a_node(1);
+  inventory.driver_trouble = endless;
+  inventory.gpus[0].health.troubles = {endless};
+  inventory.remedies = {{"GPU-0", endless, "a reboot of the node"}};
+  Catalog catalog = offer(inventory, {});
+  catalog.notes = {endless};
+  const GpuNode node = gpu_node(inventory, catalog, nullptr, endless, {.last_refusal = endless});
+  for (const std::string& text :
+       {node.driver_trouble, node.gpus[0].health.troubles[0], node.remedies[0].trouble,
+        node.notes[0], node.holders_problem, node.agent.last_refusal,
+        node.resources[0].offer.devices[0].health.troubles[0]}) {
+    EXPECT_EQ(text.size(), 1024U);
+  }
+  EXPECT_EQ(node.remedies[0].trouble, node.gpus[0].health.troubles[0]);
+}
+
 TEST(ModelsText, HasTheMostFrequentModelFirst) {
   Inventory node = a_node(3);
   node.gpus[0].model = "NVIDIA L4";
-  EXPECT_EQ(models_text(node.gpus), "2x NVIDIA H100 80GB HBM3, 1x NVIDIA L4");
+  EXPECT_EQ(models_text(node.gpus), "2x H100 80GB HBM3, 1x L4");
   EXPECT_THAT(models_text({}), IsEmpty());
 }
 
 TEST(HealthText, IsUnknownWhileTheDriverCannotBeRead) {
   EXPECT_EQ(health_text({.driver_trouble = "gone"}), "Unknown: gone");
+  EXPECT_EQ(healthy_gpus({.driver_trouble = "gone"}), std::nullopt);
+  EXPECT_EQ(health_text({.is_released = true}).substr(0, 8), "Unknown:");
+  EXPECT_EQ(healthy_gpus({.is_released = true}), std::nullopt);
+}
+
+TEST(HealthText, NamesGpusWithOneReasonTogetherAndIsNotTooLong) {
+  GpuNode node{.gpus = a_node(4).gpus};
+  for (const unsigned gpu : {0U, 2U}) node.gpus[gpu].health.troubles = {"XID 79"};
+  node.gpus[3].health.troubles = {"XID 48"};
+  EXPECT_EQ(health_text(node), "3 of 4 unhealthy: GPU 0, GPU 2: XID 79; GPU 3: XID 48");
+  node.gpus[3].health.troubles = {std::string(1000, 'x')};
+  EXPECT_LE(health_text(node).size(), 200U);
+}
+
+TEST(HealthText, CountsAGpuWithAnUnhealthyMigDevice) {
+  GpuNode node{.gpus = {a_cut_gpu(0, {k1g10gb, k3g40gb}), a_gpu(1)}};
+  node.gpus[0].mig[1].health.troubles = {"XID 94"};
+  EXPECT_EQ(healthy_gpus(node), 1U);
+  EXPECT_EQ(health_text(node), "1 of 2 unhealthy: GPU 0:1: XID 94");
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/text.h"
+#include "base/shortened.h"
+#include "core/report/reason_groups.h"
 
 namespace tranche::core {
 namespace {
@@ -23,14 +24,14 @@ std::string remedy_of(const Inventory& inventory, const std::string& device,
 }
 
 void describe(const Inventory& inventory, const std::string& name, const std::string& device,
-              const Health& health, std::vector<std::string>& texts) {
+              const Health& health, ReasonGroups& groups) {
   for (const std::string& trouble : health.troubles) {
-    texts.push_back(fmt::format("{}: {}{}", name, trouble, remedy_of(inventory, device, trouble)));
+    groups.add(name, trouble + remedy_of(inventory, device, trouble));
   }
 }
 
-std::vector<std::string> troubles_of(const Inventory& inventory) {
-  std::vector<std::string> texts;
+ReasonGroups troubles_of(const Inventory& inventory) {
+  ReasonGroups texts;
   for (const Gpu& gpu : inventory.gpus) {
     const std::string name = fmt::format("GPU {} ({})", gpu.index, gpu.uuid.text);
     describe(inventory, name, gpu.uuid.text, gpu.health, texts);
@@ -43,26 +44,23 @@ std::vector<std::string> troubles_of(const Inventory& inventory) {
   return texts;
 }
 
-std::string shortened(std::string text) {
-  if (text.size() <= kMostMessage) return text;
-  std::size_t end = kMostMessage - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "…";
-}
-
 }  // namespace
 
 NodeCondition gpus_condition(const Inventory& inventory) {
   if (inventory.released_at) {
     return {"Unknown", "DriverReleased",
-            "the driver was released on this node; run `resume` to reopen it"};
+            "the driver was released on this node; run `tranche-device-plugin resume` in the "
+            "agent's pod to reopen it"};
   }
   if (!inventory.driver_trouble.empty()) {
-    return {"Unknown", "DriverUnavailable", shortened(inventory.driver_trouble)};
+    return {"Unknown", "DriverUnavailable", shortened(inventory.driver_trouble, kMostMessage)};
   }
-  const std::vector<std::string> troubles = troubles_of(inventory);
-  if (!troubles.empty()) return {"False", "GpuUnhealthy", shortened(join(troubles, "; "))};
+  const ReasonGroups troubles = troubles_of(inventory);
+  if (!troubles.empty()) {
+    return {"False", "GpuUnhealthy", shortened(troubles.text(), kMostMessage)};
+  }
   if (inventory.gpus.empty()) return {"Unknown", "NoGpu", "the driver lists no GPU"};
+  if (inventory.gpus.size() == 1) return {"True", "AllGpusHealthy", "1 GPU is healthy"};
   return {"True", "AllGpusHealthy", fmt::format("{} GPUs are healthy", inventory.gpus.size())};
 }
 

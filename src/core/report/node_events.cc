@@ -77,8 +77,10 @@ std::vector<NodeEvent> InventoryEvents::take(const Inventory& now, const Catalog
   if (driver_ != before) {
     switch (driver_) {
       case Driver::kReleased:
-        events.push_back(driver_event(false, "DriverReleased",
-                                      "the driver was released; run `resume` to reopen it"));
+        events.push_back(
+            driver_event(false, "DriverReleased",
+                         "the driver was released; run `tranche-device-plugin resume` in "
+                         "the agent's pod to reopen it"));
         break;
       case Driver::kUnavailable:
         events.push_back(driver_event(true, "DriverUnavailable",
@@ -117,14 +119,23 @@ NodeEvent configuration_refused(const std::string& file, const std::string& reas
   return {.is_warning = true,
           .reason = "ConfigurationRefused",
           .subject = "configuration",
-          .note = fmt::format("configuration {} refused; the one before stays in force: {}", file,
-                              reason)};
+          .note = fmt::format("new configuration refused: {}; {} stays in force", reason,
+                              file.empty() ? "the configuration without a file" : file)};
+}
+
+NodeEvent no_configuration(const std::string& reason) {
+  return {
+      .is_warning = true,
+      .reason = "NoConfiguration",
+      .subject = "configuration",
+      .note = "no configuration can be in force, and no GPU is offered until one can: " + reason};
 }
 
 NodeEvent configuration_reloaded(const std::string& file) {
   return {.reason = "ConfigurationReloaded",
           .subject = "configuration",
-          .note = "configuration reloaded from " + file};
+          .note = file.empty() ? "configuration reloaded, without a file"
+                               : "configuration reloaded from " + file};
 }
 
 }  // namespace tranche::core

@@ -39,7 +39,10 @@ class InventoryEvents {
 };
 
 NodeEvent allocation_refused(const std::string& resource, const std::string& reason);
+// `file` stays in force; empty: there is none.
 NodeEvent configuration_refused(const std::string& file, const std::string& reason);
+// At start.
+NodeEvent no_configuration(const std::string& reason);
 NodeEvent configuration_reloaded(const std::string& file);
 
 }  // namespace tranche::core
