@@ -38,6 +38,21 @@ std::optional<std::uint64_t> whole_quantity(std::string_view text) {
   return *number * factor;
 }
 
+// What is left out would be removed.
+Json quantities(const std::map<std::string, std::optional<std::uint64_t>>& counts,
+                const std::map<std::string, std::string>& now) {
+  Json quantities = Json::object();
+  for (const auto& [name, count] : counts) {
+    const auto known = now.find(name);
+    if (count) {
+      quantities[name] = std::to_string(*count);
+    } else if (known != now.end()) {
+      quantities[name] = known->second;
+    }
+  }
+  return quantities;
+}
+
 Json metadata_of(const NodeIdentity& node) { return {{"name", node.name}, {"uid", node.uid}}; }
 
 }  // namespace
@@ -83,12 +98,8 @@ Request apply_node_status(const NodeIdentity& node, const NodeReport& report, co
                       {"lastTransitionTime", is_same ? known->second.last_transition : now}}});
   }
   if (report.extended_resources) {
-    Json counts = Json::object();
-    for (const auto& [name, count] : *report.extended_resources) {
-      counts[name] = std::to_string(count);
-    }
-    status["capacity"] = counts;
-    status["allocatable"] = counts;
+    status["capacity"] = quantities(*report.extended_resources, view.capacity);
+    status["allocatable"] = quantities(*report.extended_resources, view.allocatable);
   }
   return applied(node_path(node.name) + "/status", dumped({{"apiVersion", "v1"},
                                                            {"kind", "Node"},
@@ -114,6 +125,7 @@ bool has_node_status(const NodeView& view, const NodeReport& report) {
   }
   if (!report.extended_resources) return true;
   return std::ranges::all_of(*report.extended_resources, [&](const auto& resource) {
+    if (!resource.second) return true;
     const auto is_there = [&](const std::map<std::string, std::string>& quantities) {
       const auto found = quantities.find(resource.first);
       return found != quantities.end() && whole_quantity(found->second) == resource.second;

@@ -14,13 +14,14 @@
 
 namespace tranche::node {
 
-// A part that is empty is not written. An empty map removes what was written before.
+// Labels that are not given stay as they are; an empty map removes what was written before.
 struct NodeReport {
   std::optional<std::string> gpu_node;  // the status of GpuNode, without the time
   std::optional<std::map<std::string, std::string>> labels;
   std::string condition_type;  // empty: no condition
   NodeCondition condition;
-  std::optional<std::map<std::string, std::uint64_t>> extended_resources;
+  // A count that is not known leaves what the Node has.
+  std::optional<std::map<std::string, std::optional<std::uint64_t>>> extended_resources;
 
   bool operator==(const NodeReport&) const = default;
 };

@@ -23,9 +23,7 @@ std::string wall_time() { return micro_time(std::chrono::system_clock::now()); }
 // Kubernetes' Time has no fractions.
 std::string seconds_of(const std::string& micro) { return micro.substr(0, 19) + "Z"; }
 
-std::map<std::string, std::string> labels_of(const NodeReport& report) {
-  return report.labels.value_or(std::map<std::string, std::string>());
-}
+using NodeLabelMap = std::map<std::string, std::string>;
 
 // Whether the same request can succeed later.
 bool is_passing(const Result<Response>& response) {
@@ -35,21 +33,22 @@ bool is_passing(const Result<Response>& response) {
 std::string problem_of(const char* what, const Request& request, const Result<Response>& response) {
   if (!response) return response.error().message;
   const std::string problem = error_of(request, *response).message;
-  const bool is_gpu_node = std::string_view(what) == kGpuNode;
-  return is_gpu_node && response->status == 404
-             ? problem + "; is the CRD gpunodes.gpu.tranche.dev installed?"
-             : problem;
+  // Of a missing object the answer is a Status that names it.
+  const bool is_kind_missing = std::string_view(what) == kGpuNode && response->status == 404 &&
+                               !response->body.starts_with('{');
+  return is_kind_missing ? problem + "; is the CRD gpunodes.gpu.tranche.dev installed?" : problem;
 }
 
 }  // namespace
 
-NodeReporter::NodeReporter(const Latest<OwnNodeState>& node, const std::string& node_name, Log& log)
+NodeReporter::NodeReporter(const Latest<OwnNodeState>& node, const std::string& node_name, Log& log,
+                           std::chrono::milliseconds event_window)
     : node_(node),
       name_(node_name),
       log_(log),
       status_({.heartbeat = kHeartbeat}),
       node_status_({.heartbeat = kConditionHeartbeat}),
-      book_({.controller = kEventController, .instance = node_name}),
+      book_({.controller = kEventController, .instance = node_name}, event_window),
       dice_(std::random_device{}()) {}
 
 void NodeReporter::report(NodeReport report) {
@@ -88,7 +87,7 @@ void NodeReporter::look() {
   const auto node = node_.get();
   const bool is_known = node.value->node.has_value();
   const bool is_new = node.version > std::exchange(seen_version_, node.version);
-  if (is_known) view_ = *node.value->node;
+  if (const std::optional<NodeView>& seen = node.value->node) view_ = *seen;
   const NodeIdentity identity =
       is_known ? NodeIdentity{view_.name, view_.uid} : NodeIdentity{name_, ""};
   const bool is_rewound = node.value->rewinds > std::exchange(seen_rewinds_, node.value->rewinds);
@@ -104,14 +103,27 @@ void NodeReporter::look() {
   object_.want(if_there(report_.gpu_node.has_value(), identity_.uid));
   // The status needs the object.
   status_.want(if_there(report_.gpu_node && object_.is_written(), report_.gpu_node.value_or("")));
-  had_labels_ = had_labels_ || report_.labels;
-  labels_.want(if_there(had_labels_, apply_labels({}, labels_of(report_)).body));
+  const NodeLabelMap labels = report_.labels.value_or(NodeLabelMap());
+  had_labels_ = had_labels_ || !labels.empty();
+  labels_.want(if_there(had_labels_ && report_.labels, apply_labels({}, labels).body));
   had_node_status_ = had_node_status_ || has_node_status();
   // Without the times, which change with each write.
   node_status_.want(if_there(had_node_status_, apply_node_status({}, report_, {}, "").body));
   if (!is_known || !is_new) return;
-  if (report_.labels && !has_labels(view_, *report_.labels)) labels_.lost();
-  if (has_node_status() && !node::has_node_status(view_, report_)) node_status_.lost();
+  if (!has_labels(view_, labels)) overwritten("labels", labels_);
+  if (has_node_status() && !node::has_node_status(view_, report_)) {
+    overwritten("node status", node_status_);
+  }
+}
+
+// Somebody else, or an event from before our last write.
+void NodeReporter::overwritten(const char* what, Publication& publication) {
+  if (!publication.is_written()) return;
+  if (!publication.overwritten(Clock::now(), chance())) return;
+  log_.warning(
+      "somebody else keeps changing what this agent writes into its Node; it is written again with "
+      "longer pauses. Does NVIDIA's gpu-feature-discovery or a second agent run on this node?",
+      {{"what", what}, {"node", name_}});
 }
 
 bool NodeReporter::has_node_status() const {
@@ -126,12 +138,13 @@ void NodeReporter::write_due(ApiClient& client, const std::stop_token& stop) {
   if (is_due(object_) && write(client, kGpuNode, object_, apply_gpu_node(identity_), stop)) {
     look();
   }
-  if (is_due(status_)) {
+  if (report_.gpu_node && is_due(status_)) {
     const std::string status = with_observed_at(*report_.gpu_node, seconds_of(wall_time()));
     write(client, kGpuNode, status_, apply_gpu_node_status(identity_.name, status), stop);
   }
   if (is_due(labels_)) {
-    write(client, "labels", labels_, apply_labels(identity_, labels_of(report_)), stop);
+    write(client, "labels", labels_,
+          apply_labels(identity_, report_.labels.value_or(NodeLabelMap())), stop);
   }
   if (is_due(node_status_)) {
     write(client, "node status", node_status_,
@@ -141,12 +154,15 @@ void NodeReporter::write_due(ApiClient& client, const std::stop_token& stop) {
 
 bool NodeReporter::write(ApiClient& client, const char* what, Publication& publication,
                          const Request& request, const std::stop_token& stop) {
-  const std::string content = *publication.wanted();
+  const std::string content = publication.wanted().value_or("");
   const Result<Response> response = client.send(request, kPatience, stop);
   if (stop.stop_requested()) return false;
   if (response && response->ok()) {
     publication.wrote(content, Clock::now());
-    if (logged_.changed(what, "")) log_.info("published at the API server", {{"what", what}});
+    // The object is not worth much without its status.
+    if (&publication != &object_ && logged_.changed(what, "")) {
+      log_.info("published at the API server", {{"what", what}});
+    }
     return true;
   }
   publication.failed(Clock::now(), chance(), response ? response->retry_after : std::nullopt);
@@ -211,7 +227,8 @@ bool NodeReporter::send_event(ApiClient& client, const Request& request,
   if (!stop.stop_requested() && logged_.changed("events", problem)) {
     log_.warning("cannot write an event at the API server", {{"reason", problem}});
   }
-  if (!is_passing(response)) return true;  // it would be refused again
+  // It would be refused again. But a server that starts refuses all, also the watch of our Node.
+  if (!is_passing(response) && node_.get().value->problem.empty()) return true;
   events_again_ =
       Clock::now() +
       event_backoff_.next(Clock::now(), chance(), response ? response->retry_after : std::nullopt);
@@ -226,7 +243,9 @@ EventBook::Moment NodeReporter::moment(std::string when) {
 }
 
 std::optional<NodeReporter::Clock::time_point> NodeReporter::next_due() {
-  std::optional<Clock::time_point> next = book_.next_due();
+  std::optional<Clock::time_point> next;
+  // While an event waits for its next attempt, a series does too.
+  if (const auto series = book_.next_due()) next = std::max(*series, events_again_);
   const auto consider = [&](std::optional<Clock::time_point> due) {
     if (due) next = next ? std::min(*next, *due) : *due;
   };

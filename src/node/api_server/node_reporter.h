@@ -31,7 +31,9 @@ class NodeReporter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  NodeReporter(const Latest<OwnNodeState>& node, const std::string& node_name, Log& log);
+  // `event_window`: see EventBook.
+  NodeReporter(const Latest<OwnNodeState>& node, const std::string& node_name, Log& log,
+               std::chrono::milliseconds event_window = EventBook::kWindow);
 
   void report(NodeReport report);
   // While the API server is away, the last kMostEvents are kept.
@@ -40,6 +42,9 @@ class NodeReporter {
   void wake();
 
   void run(ApiClient& client, const std::stop_token& stop);
+
+  // When run() looks again without being woken; empty: never. For the thread of run().
+  std::optional<Clock::time_point> next_due();
 
   static constexpr std::size_t kMostEvents = 256;
   static constexpr std::chrono::minutes kHeartbeat{3};
@@ -62,7 +67,7 @@ class NodeReporter {
   void send_events(ApiClient& client, const std::stop_token& stop);
   bool send_event(ApiClient& client, const Request& request, const std::stop_token& stop);
   EventBook::Moment moment(std::string when);
-  std::optional<Clock::time_point> next_due();
+  void overwritten(const char* what, Publication& publication);
   void wait(const std::stop_token& stop);
   double chance();
 

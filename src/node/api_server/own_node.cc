@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/api_server/own_node.h"
 
+#include <chrono>
+#include <optional>
 #include <random>
 #include <set>
 #include <utility>
@@ -12,6 +14,10 @@ namespace {
 
 // Reasons that are logged of one outage. A server that restarts gives a few, one after the other.
 constexpr std::size_t kMostReasons = 4;
+// A Node as JSON. etcd takes 1.5 MiB.
+constexpr std::size_t kLongestLine = 4U << 20U;
+// Servers behind one address that differ for good are logged no more often.
+constexpr std::chrono::minutes kRewoundAgain{10};
 
 }  // namespace
 
@@ -21,11 +27,14 @@ OwnNode::OwnNode(std::string name, std::function<void()> changed, Log& log)
 void OwnNode::run(ApiClient& client, const std::stop_token& stop) {
   std::minstd_rand dice(std::random_device{}());
   std::set<std::string> logged;  // reasons of this outage
+  std::optional<std::chrono::steady_clock::time_point> rewound_at;
   ObjectWatch watch(
       client,
       {.path = "/api/v1/nodes",
        .query = {{"fieldSelector", "metadata.name=" + name_}},
-       .lists_after_failure = true},
+       .longest_line = kLongestLine,
+       .lists_after_failure = true,
+       .only_name = name_},
       {.changed =
            [this](const ObjectChanges& changes, bool is_complete) {
              OwnNodeState state = *state_.get().value;
@@ -51,11 +60,15 @@ void OwnNode::run(ApiClient& client, const std::stop_token& stop) {
              publish(std::move(state));
            },
        .rewound =
-           [this] {
-             log_.warning(
-                 "the API server has older objects than before, as after a restore from "
-                 "a backup; what this node published is written again",
-                 {{"node", name_}});
+           [&] {
+             const auto now = std::chrono::steady_clock::now();
+             if (!rewound_at || now - *rewound_at >= kRewoundAgain) {
+               rewound_at = now;
+               log_.warning(
+                   "the API server has older objects than before, as after a restore from a "
+                   "backup; what this node published is written again",
+                   {{"node", name_}});
+             }
              OwnNodeState state = *state_.get().value;
              ++state.rewinds;
              publish(std::move(state));

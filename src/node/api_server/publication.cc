@@ -18,9 +18,20 @@ void Publication::wrote(const std::string& content, Clock::time_point now) {
   attempted_ = now;
 }
 
+bool Publication::overwritten(Clock::time_point now, double chance) {
+  const bool goes_on = overwritten_at_ && now - *overwritten_at_ <= rules_.backoff.quiet;
+  overwritten_at_ = now;
+  overwrites_ = goes_on ? overwrites_ + 1 : 1;
+  lost();
+  // The first one may be an event from before our last write.
+  if (overwrites_ > 1) retry_at_ = now + fight_.next(now, chance);
+  return overwrites_ == kFight;
+}
+
 void Publication::failed(Clock::time_point now, double chance,
                          std::optional<std::chrono::seconds> retry_after) {
   attempted_ = now;
+  lost();  // the server may have taken it all the same, or have lost what it had
   retry_at_ = now + backoff_.next(now, chance, retry_after);
 }
 

@@ -23,8 +23,11 @@ class Publication {
     Backoff::Limits backoff;
   };
 
+  static constexpr unsigned kFight = 4;  // overwrites
+
   Publication() = default;
-  explicit Publication(Rules rules) : rules_(rules), backoff_(rules.backoff) {}
+  explicit Publication(Rules rules)
+      : rules_(rules), backoff_(rules.backoff), fight_(rules.backoff) {}
 
   // What the server should have, in any form that can be compared. Empty: nothing is written.
   void want(std::optional<std::string> content) { wanted_ = std::move(content); }
@@ -40,10 +43,16 @@ class Publication {
               std::optional<std::chrono::seconds> retry_after = {});
   // The server does not have it any more.
   void lost() { written_.reset(); }
+  // Somebody else changed it: it is written again, with longer and longer pauses where that goes
+  // on. True: it has just become a fight.
+  bool overwritten(Clock::time_point now, double chance);
 
  private:
   Rules rules_;
   Backoff backoff_;
+  Backoff fight_;
+  unsigned overwrites_ = 0;  // one soon after the other
+  std::optional<Clock::time_point> overwritten_at_;
   std::optional<std::string> wanted_;
   std::optional<std::string> written_;
   std::optional<Clock::time_point> attempted_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/api_server/publication.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace tranche::node {
 namespace {
@@ -9,6 +9,7 @@ namespace {
 using std::chrono_literals::operator""min;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
+using testing::ElementsAre;
 
 class PublicationTest : public testing::Test {
  protected:
@@ -57,6 +58,25 @@ TEST_F(PublicationTest, IsWrittenAgainWhenItIsLost) {
   published_.wrote("a", now_);
   published_.lost();
   now_ += 1s;
+  EXPECT_TRUE(is_due());
+}
+
+TEST_F(PublicationTest, IsWrittenWithLongerPausesWhereSomebodyElseKeepsChangingIt) {
+  published_.want("a");
+  std::vector<std::chrono::nanoseconds> pauses;
+  std::vector<bool> fights;
+  for (int i = 0; i < 5; ++i) {
+    published_.wrote("a", now_);
+    fights.push_back(published_.overwritten(now_, 0));
+    pauses.emplace_back(*published_.due() - now_);
+    now_ = *published_.due();
+  }
+  EXPECT_THAT(pauses, ElementsAre(1000ms, 1000ms, 1600ms, 3200ms, 6400ms));
+  EXPECT_THAT(fights, ElementsAre(false, false, false, true, false));
+  // After a while it is no fight any more.
+  published_.wrote("a", now_);
+  now_ += 3min;
+  EXPECT_FALSE(published_.overwritten(now_, 0));
   EXPECT_TRUE(is_due());
 }
 
