@@ -20,18 +20,11 @@ namespace tranche::os {
 namespace {
 
 // Polled, because a blocking lock call would not see a signal.
-constexpr int kTryAgainMs = 200;
+constexpr std::chrono::milliseconds kTryAgain{200};
 
 // Whether the open file is still at the path: the kubelet empties its folder when it starts.
 bool is_at(const std::string& path, int fd) {
   return is_same_file(file_identity(path), file_identity(fd));
-}
-
-bool asks_to_end(const UniqueFd& signals) {
-  pollfd polled{signals.get(), POLLIN, 0};
-  if (::poll(&polled, 1, kTryAgainMs) != 1) return false;
-  const std::optional<int> signal = next_signal(signals);
-  return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
 }
 
 // The lock file and the message while waiting.
@@ -58,7 +51,7 @@ Result<UniqueFd> wait_for_lock(const Lock& lock, const UniqueFd& signals, Log& l
       log.info(lock.waiting, {{"lock", path}});
     }
     has_waited = true;
-    if (asks_to_end(signals)) return UniqueFd();
+    if (asks_to_end(signals, kTryAgain)) return UniqueFd();
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "os/signals.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -24,6 +25,13 @@ std::optional<int> next_signal(const UniqueFd& signals) {
   signalfd_siginfo info{};
   if (::read(signals.get(), &info, sizeof(info)) != sizeof(info)) return std::nullopt;
   return static_cast<int>(info.ssi_signo);
+}
+
+bool asks_to_end(const UniqueFd& signals, std::chrono::milliseconds patience) {
+  pollfd polled{signals.get(), POLLIN, 0};
+  if (::poll(&polled, 1, static_cast<int>(patience.count())) != 1) return false;
+  const std::optional<int> signal = next_signal(signals);
+  return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT;
 }
 
 }  // namespace tranche::os

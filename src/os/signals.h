@@ -3,6 +3,7 @@
 // Signals as a descriptor to poll, so that no handler runs in the middle of anything.
 #pragma once
 
+#include <chrono>
 #include <initializer_list>
 #include <optional>
 
@@ -18,5 +19,8 @@ Result<UniqueFd> take_signals(std::initializer_list<int> signals);
 
 // The next pending signal; empty if there is none. Never blocks.
 std::optional<int> next_signal(const UniqueFd& signals);
+
+// Waits for a signal. True: it is SIGTERM, SIGINT or SIGQUIT.
+bool asks_to_end(const UniqueFd& signals, std::chrono::milliseconds patience);
 
 }  // namespace tranche::os

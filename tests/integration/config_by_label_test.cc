@@ -175,6 +175,39 @@ TEST_F(ConfigByLabel, ABadFileAtTheStartIsReplacedByTheOneBefore) {
   expect_allocatable(kGpu, 8);
 }
 
+TEST_F(ConfigByLabel, AFirstStartWithAWrongLabelWaitsForAnother) {
+  start_api({{kLabel, "nope"}});
+  begin("t4-quad", {"--config-dir=" + path("configs"), "--node-name=" + std::string(kNode),
+                    "--kubeconfig=" + path("kubeconfig"), "--node-events"});
+  expect_log("no configuration can be in force.*there is no configuration 'nope'");
+  api_->set_labels({{kLabel, "two"}});
+  expect_allocatable(kGpu, 8);
+}
+
+TEST_F(ConfigByLabel, AStartThatCanLoadNothingStillEndsWhenItIsAsked) {
+  start_api({});
+  begin("t4-quad", {"--config-dir=" + path("configs"), "--node-name=" + std::string(kNode),
+                    "--kubeconfig=" + path("kubeconfig")});
+  expect_log("no configuration can be in force.*Label the node");
+  stop_agent();
+}
+
+// The label's file was bad for a while: that must not be forgotten for the default.
+TEST_F(ConfigByLabel, WhatAStartFellBackToIsNotRemembered) {
+  begin_labelled({{kLabel, "two"}});
+  expect_allocatable(kGpu, 8);
+  stop_agent();
+  config_map({{"whole", "version: v1\n"}, {"two", "nonsense"}});
+  start_agent(flags());
+  expect_log("configuration chosen configuration=whole");
+  expect_log("configuration refused");
+  stop_agent();
+  config_map({{"whole", "version: v1\n"}, {"two", replicas(2)}});
+  api_.reset();
+  start_agent(flags());
+  expect_log("configuration chosen configuration=two");
+}
+
 TEST_F(ConfigByLabel, CheckConfigShowsWhatIsInForceAndWhy) {
   begin_labelled({{kLabel, "two"}});
   expect_allocatable(kGpu, 8);

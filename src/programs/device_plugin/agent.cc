@@ -229,7 +229,7 @@ class Agent {
     loop.on_ring(news_, [this] { is_due_ = true; });
     config_.follow(loop, {.changed = [this](const ConfigReading& reading) { reload(reading); },
                           .refused = [this](const std::string& reason) { refuse(reason); },
-                          .chosen = [this] { note_configuration(), publish_status(); }});
+                          .chosen = [this] { note_configuration(), is_due_ = true; }});
     if (host_grant_) {
       loop.add({.fd = [this] { return host_grant_->fd(); },
                 .due = [this] { return from_now(host_grant_->due(Clock::now())); },
@@ -298,11 +298,13 @@ class Agent {
     ++facts_.agent.reloads_refused;
     facts_.agent.last_refusal = reason;
     cluster_.configuration_refused(settings_, reason);
-    log_.error(
-        "configuration refused; the one before stays in force",
-        {{"reason", reason},
-         {"check", "tranche-device-plugin check-config --config-file=" + settings_.config_file}});
+    const std::string file = config_.path();
+    log_.error("configuration refused; the one before stays in force",
+               {{"reason", reason},
+                {"check", "tranche-device-plugin check-config" +
+                              (file.empty() ? "" : " --config-file=" + file)}});
     publish_status();
+    is_due_ = true;  // for the GpuNode
   }
 
   void publish_status() {
@@ -417,8 +419,8 @@ int run_agent(const Sources& sources, const Loaded& loaded, Log& log) {
   const InstanceLock only = lock_state_folder(state, *signals, log);
   if (only.exit_code) return *only.exit_code;
   std::unique_ptr<ApiLink> link = make_api_link(sources, loaded.settings, log);
-  const std::optional<Loaded> chosen = load_at_start(sources, loaded, link.get(), log);
-  if (!chosen) return 1;
+  const std::optional<Loaded> chosen = load_at_start(sources, loaded, link.get(), *signals, log);
+  if (!chosen) return 0;
   return Agent(sources, *chosen, std::move(link), *std::move(signals), log).run();
 }
 

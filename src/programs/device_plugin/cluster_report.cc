@@ -16,7 +16,7 @@ NodeReport cluster_report(const Wanted& wanted, const Ledger* ledger,
     report.gpu_node =
         gpu_node_status(gpu_node(wanted.inventory, wanted.catalog, ledger, ledger_problem, agent));
   }
-  if (settings.features.labels == LabelOutput::kApi) report.labels = wanted.labels;
+  report.labels = settings.features.labels == LabelOutput::kApi ? wanted.labels : NodeLabels();
   if (!options.condition.empty()) {
     report.condition_type = options.condition;
     report.condition = gpus_condition(wanted.inventory);

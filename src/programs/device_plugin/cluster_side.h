@@ -30,8 +30,11 @@ class ClusterSide {
   // `ledger` null: it is not known what pods hold.
   void report(const Wanted& wanted, const Ledger* ledger, const std::string& ledger_problem,
               const Settings& settings);
-  // The name of the configuration in force, of several; empty: there is one.
-  void set_configuration_name(const std::string& name) { agent_.config_name = name; }
+  // The configuration in force, of several, and that none is refused; empty: there is one.
+  void set_configuration_name(const std::string& name) {
+    agent_.config_name = name;
+    agent_.last_refusal.clear();
+  }
   void configuration_taken(const Settings& settings);
   void configuration_refused(const Settings& settings, const std::string& reason);
   // From any thread.

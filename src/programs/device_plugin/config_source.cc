@@ -28,7 +28,6 @@ ConfigSource::ConfigSource(const Loaded& in_force, const ApiLink* link, Log& log
   watch_.emplace(file_, in_force_text_);
   if (link_ == nullptr) return;
   folder_.set({options_.folder});
-  remember();
 }
 
 void ConfigSource::follow(Loop& loop, Handlers handlers) {
@@ -93,7 +92,10 @@ void ConfigSource::choose() {
 
 void ConfigSource::choose(const ConfigChoice& choice) {
   const bool was_refused = !std::exchange(problem_, {}).empty();
-  if (wanted_ == choice && !was_refused) return;
+  if (wanted_ == choice && !was_refused) {
+    if (in_force_ == choice) remember();
+    return;
+  }
   const bool is_watched = wanted_ && wanted_->name == choice.name;
   const bool is_loaded = in_force_ && in_force_->name == choice.name;
   wanted_ = choice;
@@ -119,8 +121,8 @@ void ConfigSource::refuse(const std::string& reason) {
   if (std::exchange(problem_, reason) != reason && handlers_.refused) handlers_.refused(reason);
 }
 
-// Only what was chosen with the label known: an agent that starts without the API server must not
-// replace what the label said.
+// Called for what the label chose, so that a start without the API server has the same. What a
+// start falls back to, because the label is not known or its file is bad, is not remembered.
 void ConfigSource::remember() {
   if (!in_force_ || !label()) return;
   ConfigChoice choice = *in_force_;

@@ -45,6 +45,9 @@ class ConfigSource {
   // It is in force now.
   void took(const Loaded& loaded);
 
+  // The file that `changed` and `refused` are about; empty: there is none.
+  std::string path() const;
+
   // Empty without --config-dir.
   const std::optional<ConfigChoice>& in_force() const { return in_force_; }
   // "label nvidia.com/device-plugin.config=a"; empty without --config-dir.
@@ -59,7 +62,6 @@ class ConfigSource {
   void refuse(const std::string& reason);
   void remember();
   std::optional<std::string> label() const;
-  std::string path() const;
 
   const NamedConfigOptions options_;
   const std::string state_dir_;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/report/node_events.h"
+#include "os/signals.h"
 #include "programs/device_plugin/cluster_report.h"
 #include "programs/device_plugin/config_choice.h"
 #include "programs/device_plugin/config_reload.h"
@@ -17,6 +19,9 @@ namespace {
 
 // How long the kubelet waits for us while the API server does not answer.
 constexpr std::chrono::milliseconds kLabelPatience{3'000};
+
+// Between two looks for a label or a file that can be loaded.
+constexpr std::chrono::milliseconds kLookAgain{1'000};
 
 bool has_folder(const Settings& settings) { return !settings.named_configs.folder.empty(); }
 
@@ -29,18 +34,26 @@ std::unique_ptr<ApiLink> make_api_link(const Sources& sources, const Settings& s
                                    node_name(settings), log);
 }
 
-std::optional<Loaded> load_at_start(const Sources& sources, const Loaded& bare, const ApiLink* link,
-                                    Log& log) {
+std::optional<Loaded> load_at_start(const Sources& sources, const Loaded& bare, ApiLink* link,
+                                    const UniqueFd& signals, Log& log) {
   if (link == nullptr || !has_folder(bare.settings)) return bare;
   const NamedConfigOptions& options = bare.settings.named_configs;
-  const std::optional<std::string> label =
+  std::optional<std::string> label =
       wait_for_label(link->own_node(), options.label, kLabelPatience);
   // What is refused is refused again, and logged, when the label is followed.
   std::vector<std::string> refused;
   Result<Loaded> loaded = load_chosen(sources, bare, label, refused);
-  if (!loaded) {
-    log.error("no configuration can be in force", {{"reason", loaded.error().message}});
-    return std::nullopt;
+  OnChange logged;
+  while (!loaded) {
+    const std::string& reason = loaded.error().message;
+    if (logged.changed("start", reason)) {
+      log.error("no configuration can be in force; no GPU is offered until one can",
+                {{"reason", reason}, {"node", link->node_name()}});
+      if (bare.settings.cluster.events) link->reporter().note(no_configuration(reason));
+    }
+    if (asks_to_end(signals, kLookAgain)) return std::nullopt;
+    label = label_value(*link->own_node().get().value, options.label);
+    loaded = load_chosen(sources, bare, label, refused);
   }
   log.configure(loaded->settings.log_format, loaded->settings.log_level);
   log_remarks(*loaded, log);

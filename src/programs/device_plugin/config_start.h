@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "os/log.h"
+#include "os/unique_fd.h"
 #include "programs/device_plugin/api_link.h"
 #include "programs/settings/load.h"
 
@@ -16,10 +17,10 @@ namespace tranche::programs {
 std::unique_ptr<ApiLink> make_api_link(const Sources& sources, const Settings& settings, Log& log);
 
 // With --config-dir: the file that the node's label chooses. Waits a few seconds for the label and
-// then starts with what is known; the label is followed later. Empty, and logged: nothing can be
-// loaded.
-std::optional<Loaded> load_at_start(const Sources& sources, const Loaded& bare, const ApiLink* link,
-                                    Log& log);
+// then starts with what is known; the label is followed later. Where nothing can be loaded, logs
+// why and waits for another label or file. Empty: a signal asked to end.
+std::optional<Loaded> load_at_start(const Sources& sources, const Loaded& bare, ApiLink* link,
+                                    const UniqueFd& signals, Log& log);
 
 // The same for commands, which ask no API server: what the agent remembers, else what a node
 // without the label gets.
