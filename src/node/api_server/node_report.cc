@@ -83,7 +83,10 @@ Request apply_labels(const NodeIdentity& node, const std::map<std::string, std::
 
 Request apply_node_status(const NodeIdentity& node, const NodeReport& report, const NodeView& view,
                           const std::string& now) {
-  Json status = Json::object();
+  // Always all three, if empty. The API server removes what was applied before and is left out; a
+  // whole map goes if nobody is known to own its other entries, as in a Node that was just made.
+  Json status{
+      {"conditions", Json::array()}, {"capacity", Json::object()}, {"allocatable", Json::object()}};
   if (!report.condition_type.empty()) {
     const auto known = view.conditions.find(report.condition_type);
     const bool is_same = known != view.conditions.end() &&

@@ -68,6 +68,16 @@ TEST(NodeReport, WritesCapacityAndAllocatable) {
   EXPECT_EQ(body["status"]["allocatable"]["aliyun.com/gpu-count"], "4");
 }
 
+TEST(NodeReport, LeavesACountThatIsNotKnown) {
+  NodeReport report = a_report();
+  report.extended_resources = {{{"aliyun.com/gpu-count", std::nullopt}}};
+  const NodeView view{.capacity = {{"aliyun.com/gpu-count", "4"}}};
+  const Json body = Json::parse(apply_node_status(kNode, report, view, "t").body);
+  EXPECT_EQ(body["status"]["capacity"], (Json{{"aliyun.com/gpu-count", "4"}}));
+  EXPECT_EQ(body["status"]["allocatable"], Json::object());
+  EXPECT_TRUE(has_node_status(written(), report));
+}
+
 TEST(NodeReport, NoticesWhatSomebodyElseChanged) {
   EXPECT_TRUE(has_node_status(written(), a_report()));
   NodeView zeroed = written();

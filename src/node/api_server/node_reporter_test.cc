@@ -118,7 +118,7 @@ TEST_F(NodeReporterTest, RemovesWhatIsSwitchedOff) {
   std::vector<std::string> bodies;
   for (const SeenRequest& request : server.seen()) bodies.push_back(request.body);
   EXPECT_THAT(bodies, Contains(HasSubstr(R"("labels":{})")));
-  EXPECT_THAT(bodies, Contains(HasSubstr(R"("status":{})")));
+  EXPECT_THAT(bodies, Contains(HasSubstr(R"("capacity":{},"conditions":[])")));
 }
 
 TEST_F(NodeReporterTest, LeavesLabelsThatAreNotKnownNow) {
