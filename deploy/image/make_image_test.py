@@ -117,7 +117,7 @@ class Image(unittest.TestCase):
     def test_has_the_program_under_all_its_names_and_no_shell(self):
         self.assertEqual(self.layer["usr/bin/tranche-device-plugin"][1],
                          pathlib.Path(PROGRAM).read_bytes())
-        names = {"nvidia-device-plugin", "mps-control-daemon", "nvidia-gpu-device-plugin",
+        names = {"nvidia-device-plugin", "mps-control-daemon", "config-manager", "nvidia-gpu-device-plugin",
                  "deepomatic-shared-gpu-gcp-k8s-device-plugin", "gpushare-device-plugin-v2"}
         for name in names:
             self.assertEqual(self.layer[f"usr/bin/{name}"][0].linkname, "tranche-device-plugin")

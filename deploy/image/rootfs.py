@@ -13,12 +13,14 @@ import libraries
 GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
 LINKED_PACKAGES = {
     "libabsl-dev": "Apache-2.0",
+    "libboost1.74-dev": "BSL-1.0",
     "libc-ares-dev": "MIT",
     "libc6-dev": "LGPL-2.1-or-later",
     "libgcc-12-dev": GCC,
     "libgrpc++-dev": "Apache-2.0",
     "libgrpc-dev": "Apache-2.0 AND BSD-3-Clause",
     "libprotobuf-dev": "BSD-3-Clause",
+    "libssl-dev": "Apache-2.0",
     "libstdc++-12-dev": GCC,
     "libyaml-cpp-dev": "MIT",
     "nlohmann-json3-dev": "MIT",

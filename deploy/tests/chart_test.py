@@ -75,6 +75,8 @@ REACHED_BY = {
                              "a.com/n=gpus,b.com/n=1000000"),
     "--node-labels": ("gfd.output", "file", "file"),
     "--output-file": ("gfd.outputFile", "/features/gpu", "/features/gpu"),
+    "--machine-type-file": ("gfd.machineTypeFile", "/etc/machine-type", "/etc/machine-type"),
+    "--no-timestamp": ("gfd.noTimestamp", True, "true"),
     "--kubeconfig": ("kubeconfig", "/mine/kubeconfig", "/mine/kubeconfig"),
     "--config-dir": ("config.byLabel", True, "/available-configs"),
     "--config-label": ("config.label", "example.com/config", "example.com/config"),
@@ -98,6 +100,7 @@ WITH = {
     "--container-vulkan-icd-path": {"hostVulkanIcdPath": "/opt/icd.d"},
     "--node-labels": {"gfd": {"enabled": True}},
     "--output-file": {"gfd": {"enabled": True, "output": "file"}},
+    **dict.fromkeys(("--machine-type-file", "--no-timestamp"), {"gfd": {"enabled": True}}),
     **dict.fromkeys(("--config-dir", "--config-label", "--default-config", "--fallback-strategies"),
                     {"config": {"name": "theirs"}}),
 }

@@ -235,7 +235,7 @@ class Labels(unittest.TestCase):
         folder = "/etc/kubernetes/node-feature-discovery/features.d"
         self.assertIn(f"mountPath: {folder}\n", rendered)
         self.assertIn(f"path: {folder}\n            type: DirectoryOrCreate\n", rendered)
-        self.assertEqual(environment(rendered)["OUTPUT_FILE"], f"{folder}/gfd")
+        self.assertEqual(environment(rendered)["GFD_OUTPUT_FILE"], f"{folder}/gfd")
         self.assertNotIn("features.d", render({"gfd": {"enabled": True}}))
         self.assertNotIn("NODE_LABELS", environment(render({"gfd": {"output": "file"}})))
 

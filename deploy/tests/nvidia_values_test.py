@@ -52,6 +52,7 @@ VALUES = {
     "devicePlugin.enableHostNetwork": (True, None, {}),
     "devicePlugin.containers.main.env": ([{"name": "A", "value": "b"}], None, {}),
     "gfd.enabled": (True, None, {}),
+    "gfd.noTimestamp": (True, None, {"gfd": {"enabled": True}}),
     "nfd.enabled": (True, "Install it by its own chart", {}),
     "mps.root": ("/run/nvidia/mps", None, {}),
     "mps.enableHostPID": (False, "host's process numbers", SHARED_BY_MPS),
@@ -62,7 +63,7 @@ VALUES = {
 # What has nothing to act on in this chart, and is taken.
 IDLE = {
     "componentSelectorLabels.enabled": True,  # the selector always has the component
-    "gfd.nameOverride": "x", "gfd.namespaceOverride": "x", "gfd.noTimestamp": True, "gfd.sleepInterval": "1s",
+    "gfd.nameOverride": "x", "gfd.namespaceOverride": "x", "gfd.sleepInterval": "1s",
     "gfd.securityContext": {}, "gfd.enableHostNetwork": True,
     "nfd.nameOverride": "x", "nfd.master": {}, "nfd.worker": {},
 }
