@@ -51,10 +51,12 @@ std::string history_of(const ScriptedServer& server, const std::string& wanted,
                            for (const ObjectChange& each : changes) {
                              history += (each.object ? "+" : "-") + each.key + " ";
                            }
-                           if (is_complete && history.find('|') == std::string::npos)
+                           if (is_complete && history.find('|') == std::string::npos) {
                              history += "| ";
-                           if (history == wanted || !wanted.starts_with(history))
+                           }
+                           if (history == wanted || !wanted.starts_with(history)) {
                              stop.request_stop();
+                           }
                          },
                      .chance = [] { return 0.5; }});
   watch.run(stop.get_token());

@@ -224,8 +224,9 @@ std::optional<std::size_t> healthy_gpus(const GpuNode& node) {
 }
 
 std::string health_text(const GpuNode& node) {
-  if (node.is_released)
+  if (node.is_released) {
     return "Unknown: the driver is released; run `tranche-device-plugin resume`";
+  }
   const std::optional<std::size_t> healthy = healthy_gpus(node);
   if (!healthy) return shortened("Unknown: " + node.driver_trouble, kMostColumn);
   if (*healthy == node.gpus.size()) return "Healthy";

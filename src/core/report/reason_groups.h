@@ -24,8 +24,9 @@ class ReasonGroups {
   // "GPU 0, GPU 2: XID 79; GPU 1: XID 48", by their first devices.
   std::string text() const {
     std::vector<std::string> texts;
-    for (const auto& [reason, devices] : groups_)
+    for (const auto& [reason, devices] : groups_) {
       texts.push_back(join(devices, ", ") + ": " + reason);
+    }
     return join(texts, "; ");
   }
 

@@ -290,7 +290,8 @@ class Agent {
     facts_.agent.config_file = settings_.config_file;
     facts_.agent.configuration = config_.in_force();
     facts_.agent.configuration_reason = config_.reason();
-    cluster_.set_configuration_name(config_.in_force() ? config_.in_force()->name : "");
+    const std::optional<ConfigChoice>& choice = config_.in_force();
+    cluster_.set_configuration_name(choice ? choice->name : "");
     facts_.agent.last_refusal.clear();
   }
 

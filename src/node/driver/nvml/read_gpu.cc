@@ -60,9 +60,8 @@ class Reader {
     const VitalsReading read = read_vitals(session_, answer_.handle, request, witness_);
     answer_.reading.vitals = read.vitals;
     // While the fabric starts again, the clique that it had stays.
-    if (read.clique || read.vitals.fabric_ready.value_or(false)) {
-      answer_.reading.gpu->features.fabric = read.clique;
-    }
+    const bool has_fabric = read.clique || read.vitals.fabric_ready.value_or(false);
+    if (has_fabric && answer_.reading.gpu) answer_.reading.gpu->features.fabric = read.clique;
     const CardReading card = read_card(session_, answer_.handle, witness_);
     answer_.reading.failure = card.failure;
     answer_.is_unread = !card.answered && !card.failure;
