@@ -38,8 +38,9 @@ constexpr std::chrono::milliseconds kFirstRetry{500};
 constexpr std::chrono::milliseconds kLongestRetry{10'000};
 
 int complain(const std::string& message) {
-  for (const std::string& line : split(message, '\n'))
+  for (const std::string& line : split(message, '\n')) {
     std::cerr << kProgram << ": " << line << "\n";
+  }
   return 1;
 }
 

@@ -61,8 +61,9 @@ std::optional<Loaded> load_at_start(const Sources& sources, const Loaded& bare, 
     log.warning("the node's label is not known yet; it is followed as soon as it is",
                 {{"node", link->node_name()}, {"label", options.label}});
   }
-  log.info("configuration chosen", {{"configuration", loaded->choice->name},
-                                    {"reason", reason_text(options, *loaded->choice)},
+  const ConfigChoice choice = loaded->choice.value_or(ConfigChoice());
+  log.info("configuration chosen", {{"configuration", choice.name},
+                                    {"reason", reason_text(options, choice)},
                                     {"file", loaded->settings.config_file}});
   return *std::move(loaded);
 }
@@ -73,7 +74,7 @@ Result<Loaded> load_for_command(const Sources& sources, const Loaded& bare) {
   Result<Loaded> loaded = load_chosen(sources, bare, std::nullopt, refused);
   if (!loaded) return loaded;
   for (const std::string& problem : refused) loaded->warnings.push_back(problem);
-  const ConfigChoice& choice = *loaded->choice;
+  const ConfigChoice choice = loaded->choice.value_or(ConfigChoice());
   loaded->notices.push_back(
       "configuration '" + choice.name + "' of " + bare.settings.named_configs.folder + ": " +
       reason_text(bare.settings.named_configs, choice) +
