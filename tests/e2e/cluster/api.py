@@ -28,18 +28,21 @@ class Connection(http.client.HTTPSConnection):
 class Api:
     """Thread-safe: each request has its own connection."""
 
-    def __init__(self, layout, open_socket):
+    def __init__(self, layout, open_socket, token=None):
+        """As the administrator, or as the owner of the token."""
         self.address = layout.place.node_address
         self.open_socket = open_socket
         self.tls = ssl.create_default_context(cafile=str(layout.certificate("ca")))
-        self.tls.load_cert_chain(layout.certificate("admin"), layout.key("admin"))
+        self.authorization = {"Authorization": f"Bearer {token}"} if token else {}
+        if not token:
+            self.tls.load_cert_chain(layout.certificate("admin"), layout.key("admin"))
 
     def open(self, method, path, body=None, content_type="application/json", timeout=30):
         connection = Connection(self.address, self.tls, timeout, self.open_socket)
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
         headers = {"Content-Type": content_type} if body is not None else {}
-        connection.request(method, path, body, headers)
+        connection.request(method, path, body, {**headers, **self.authorization})
         response = connection.getresponse()
         if response.status >= 300:
             text = response.read().decode(errors="replace")
@@ -65,6 +68,11 @@ class Api:
     def merge(self, path, body):
         return json.loads(self.text("PATCH", path, body,
                                     content_type="application/merge-patch+json"))
+
+    def apply(self, path, body, **query):
+        """Server-side."""
+        query = urllib.parse.urlencode({"fieldManager": "story", "force": "true", **query})
+        return json.loads(self.text("PATCH", f"{path}?{query}", body, content_type="application/apply-patch+yaml"))
 
     def delete(self, path, grace_seconds=1):
         """True if it was there. A pod that is deleted with a grace of 0 is forgotten

@@ -162,6 +162,10 @@ class Cluster:
         self.api = Api(self.layout, self.open_socket)
         return self
 
+    def api_as(self, token):
+        """A client of the API server that is who the token says."""
+        return Api(self.layout, self.open_socket, token)
+
     def open_socket(self, address, port, timeout):
         """A connection from within the node's network."""
         pid = self.pid()

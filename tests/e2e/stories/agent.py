@@ -5,9 +5,31 @@ import os
 import signal
 import subprocess
 
+from cluster import configuration
 from cluster.cluster import until
 
+from . import under_test
 from .gpus import DRIVER_ROOT
+
+# All that the agent reports at the API server without further settings.
+REPORTS = ("--gpu-node", "--node-events", "--node-condition=GpusHealthy", "--node-labels=api")
+
+
+def kubeconfig(cluster, name, server=None, user=None):
+    """Writes one, and returns its path. Who says no user is the administrator."""
+    content = configuration.kubeconfig(cluster.layout, "admin")
+    if server:
+        content["clusters"][0]["cluster"]["server"] = server
+    if user:
+        content["users"][0]["user"] = user
+    file = cluster.layout.kubeconfig(name)
+    file.write_text(json.dumps(content, indent=1))
+    return file
+
+
+def closed_kubeconfig(cluster):
+    """It leads to a port where nobody listens."""
+    return kubeconfig(cluster, "closed", server="https://127.0.0.1:1")
 
 
 class PluginProcess:
@@ -82,6 +104,8 @@ class Agent(PluginProcess):
     def __init__(self, cluster, program, flags=(), node_flags=simulated):
         self.node_flags = node_flags  # how it finds the driver
         self.program = program
+        if under_test.WITHOUT_API_SERVER and not any(flag.startswith("--kubeconfig=") for flag in flags):
+            flags = [*flags, *REPORTS, f"--kubeconfig={closed_kubeconfig(cluster)}"]
         super().__init__(cluster, program, [*self.node_flags, *flags])
         self.flags = list(flags)
 

@@ -47,6 +47,7 @@ class Story(OnCluster, unittest.TestCase):
     began = ended = None
     plugins = ended_plugins = ()
     plugin_took_part = False
+    is_cluster_spent = False  # by this story: the next one needs another cluster
 
     def setUp(self):
         self.plugins = []
@@ -91,6 +92,9 @@ class Story(OnCluster, unittest.TestCase):
             self.ended_plugins = [plugin.last_words() for plugin in self.plugins if plugin.has_ended()]
             self.give_cluster_up()
             return
+        if self.is_cluster_spent:
+            self.end_cluster()
+            return
         try:
             self.empty_the_node()
         except Exception:
@@ -108,14 +112,21 @@ class Story(OnCluster, unittest.TestCase):
         # What an agent remembers of GPUs and tells the runtime is no matter of the next story.
         self.cluster.checked("sh", "-c", "rm -rf /var/lib/kubelet/device-plugins/tranche /var/run/cdi/*")
 
+    def has_no_use_for_cluster(self):
+        """Whether it is ended after this story, so that nothing on it need be cleared up."""
+        return self.is_cluster_spent or self.has_failed()
+
     def unless_failed(self, *words, **options):
         """Runs a command that clears up, but where its traces are to be looked at."""
         if not self.has_failed():
             self.cluster.inside(*words, **options)
 
     def give_cluster_up(self):
-        """Its plugins end with the node."""
         self.keep_logs(self.cluster)
+        self.end_cluster()
+
+    def end_cluster(self):
+        """Its plugins end with the node."""
         end_shared_cluster()
         for plugin in self.plugins:
             plugin.process.wait(30)

@@ -43,6 +43,7 @@ class Admission(Story):
     def hold(self, **values):
         """Applies the chart's policies, and waits until the API server holds them."""
         values = {"config": {"map": {"a": json.dumps(CONFIG)}}, **values}
+        values["admission"] = {"ownNodeOnly": False, **values.get("admission", {})}  # test_cluster_admission.py
         file = self.cluster.layout.state / "admission-values.json"
         file.write_text(json.dumps(values))
         rendered = self.cluster.checked("helm", "template", "t", DEPLOY / "helm", "--kube-version=1.36", "--values", file)
