@@ -90,6 +90,12 @@ void NodeReporter::look() {
   if (const std::optional<NodeView>& seen = node.value->node) view_ = *seen;
   const NodeIdentity identity =
       is_known ? NodeIdentity{view_.name, view_.uid} : NodeIdentity{name_, ""};
+  const bool has_problem = !node.value->problem.empty();
+  if (std::exchange(had_problem_, has_problem) && !has_problem) {
+    // The API server answers again: nothing waits for the end of its pause.
+    for (Publication* each : {&object_, &status_, &labels_, &node_status_}) each->retry_now();
+    events_again_ = Clock::time_point();
+  }
   const bool is_rewound = node.value->rewinds > std::exchange(seen_rewinds_, node.value->rewinds);
   if (identity.uid != identity_.uid || is_rewound) {
     // Another Node, none, or a restored one: nothing of what was written counts.

@@ -84,6 +84,7 @@ class NodeReporter {
   bool had_labels_ = false;
   bool had_node_status_ = false;
   std::uint64_t seen_version_ = 0;
+  bool had_problem_ = false;  // with the watch of the Node
   unsigned seen_rewinds_ = 0;
   Publication object_;
   Publication status_;

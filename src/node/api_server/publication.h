@@ -41,6 +41,8 @@ class Publication {
   void wrote(const std::string& content, Clock::time_point now);
   void failed(Clock::time_point now, double chance,
               std::optional<std::chrono::seconds> retry_after = {});
+  // The server can be reached again.
+  void retry_now() { retry_at_ = Clock::time_point(); }
   // The server does not have it any more.
   void lost() { written_.reset(); }
   // Somebody else changed it: it is written again, with longer and longer pauses where that goes
