@@ -143,13 +143,15 @@ class ApiClient(Story):
         event = {"apiVersion": "v1", "kind": "Node", "name": "story-node", "reason": "GpuUnhealthy", "note": "n"}
         client.send(event)
         self.assertEqual(client.next(), {"status": 201, "error": ""})
+        client.send(event)  # the first repeat at once
+        self.assertEqual(client.next(), {"status": 200, "error": ""})
         client.send(event)
         self.assertEqual(client.next(), {"counted": True})
         client.send({**event, "later": 700})
         self.assertEqual(client.next(), {"status": 200, "error": ""})
         found = [each for each in self.cluster.api.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
                  if each["regarding"]["name"] == "story-node"]
-        self.assertEqual([each["series"]["count"] for each in found], [3])
+        self.assertEqual([each["series"]["count"] for each in found], [4])
         self.made.append(f"/apis/events.k8s.io/v1/namespaces/default/events/{found[0]['metadata']['name']}")
         shown = self.cluster.checked("kubectl", "get", "events", "--field-selector", "involvedObject.name=story-node")
         self.assertRegex(shown, r"Warning +GpuUnhealthy +node/story-node")
