@@ -5,6 +5,7 @@
 check_binary_test.py PROGRAM: the built tranche-device-plugin, on which exceptions are tried, too.
 """
 import json
+import os
 import pathlib
 import platform
 import subprocess
@@ -69,6 +70,14 @@ class CheckBinary(unittest.TestCase):
 
     def test_what_only_a_newer_loader_can_do_is_named(self):
         self.assertIn("needs GLIBC_ABI_DT_RELR of the loader", self.said("-Wl,-z,pack-relative-relocs"))
+
+    def test_a_program_may_have_14_mb(self):
+        path = self.compile()
+        os.truncate(path, 14_000_000)
+        check_binary.main(path)
+        os.truncate(path, 14_100_000)
+        with self.assertRaisesRegex(SystemExit, "is larger than 14 MB: 14.1 MB"):
+            check_binary.main(path)
 
     def test_a_library_besides_glibc_is_named(self):
         said = self.said("-Wl,--no-as-needed", "-lgcc_s")
