@@ -52,6 +52,8 @@ class Reception {
   std::unique_ptr<standin::RegistrationServer> server_;  // last: it ends first
 };
 
+std::string output_of(const Program& program) { return below(program.folder, "output"); }
+
 }  // namespace
 
 std::string kubelet_socket(const std::string& folder) { return below(folder, "kubelet.sock"); }
@@ -63,27 +65,28 @@ Result<std::unique_ptr<Contender>> Contender::start(const Program& program) {
   Result<std::unique_ptr<Reception>> reception = Reception::open(kubelet_socket(program.folder));
   if (!reception) return reception.error();
 
-  const std::string output = below(program.folder, "output");
-  Result<Child> child = Child::start(program.command, output);
+  Result<Child> child = Child::start(program.command, output_of(program));
   if (!child) return child.error();
-  auto contender = std::unique_ptr<Contender>(new Contender(*std::move(child), program.folder));
+  auto contender = std::unique_ptr<Contender>(new Contender(*std::move(child), program));
   const Result<Arrival> arrival = (*reception)->wait();
-  if (!arrival) {
-    const Result<std::string> said = read_file(output);
-    return arrival.error().in(program.command[0] + (said ? "\n" + *said : ""));
-  }
+  if (!arrival) return arrival.error().in(contender->said());
   contender->start_to_registered_ = arrival->at - contender->child_.started();
   arrival->call->answer(std::nullopt);
 
   if (Status listened = contender->listen_to(arrival->call->endpoint); !listened) {
-    return listened.error().in(program.command[0]);
+    return listened.error().in(contender->said());
   }
   contender->registered_to_list_ = Clock::now() - arrival->at;
   return contender;
 }
 
+std::string Contender::said() const {
+  const Result<std::string> output = read_file(output_of(program_));
+  return program_.command[0] + (output ? "\n" + *output : "");
+}
+
 Status Contender::listen_to(const std::string& endpoint) {
-  client_ = std::make_unique<RawClient>(below(folder_, endpoint));
+  client_ = std::make_unique<RawClient>(below(program_.folder, endpoint));
   if (Status connected = client_->connect(kPatience); !connected) return connected;
   Result<grpc::ByteBuffer> list = client_->open_list();
   if (!list) return list.error();
@@ -94,16 +97,16 @@ Status Contender::listen_to(const std::string& endpoint) {
 Result<std::chrono::nanoseconds> Contender::restart_kubelet() {
   client_.reset();
   // As a kubelet does when it starts.
-  const Result<std::vector<std::string>> names = list_directory(folder_);
+  const Result<std::vector<std::string>> names = list_directory(program_.folder);
   if (!names) return names.error();
   for (const std::string& name : *names) {
-    if (name.ends_with(".sock")) std::filesystem::remove(below(folder_, name));
+    if (name.ends_with(".sock")) std::filesystem::remove(below(program_.folder, name));
   }
   const Clock::time_point begun = Clock::now();
-  Result<std::unique_ptr<Reception>> reception = Reception::open(kubelet_socket(folder_));
+  Result<std::unique_ptr<Reception>> reception = Reception::open(kubelet_socket(program_.folder));
   if (!reception) return reception.error();
   const Result<Arrival> arrival = (*reception)->wait();
-  if (!arrival) return arrival.error().in("after a restart of the kubelet");
+  if (!arrival) return arrival.error().in("after a restart of the kubelet: " + said());
   arrival->call->answer(std::nullopt);
   if (Status listened = listen_to(arrival->call->endpoint); !listened) return listened.error();
   return arrival->at - begun;

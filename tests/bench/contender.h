@@ -43,13 +43,15 @@ class Contender {
   Result<std::chrono::nanoseconds> stop();
 
  private:
-  Contender(Child child, std::string folder)
-      : child_(std::move(child)), folder_(std::move(folder)) {}
+  Contender(Child child, Program program)
+      : child_(std::move(child)), program_(std::move(program)) {}
+  // Its name and its output, for the message of a failure.
+  std::string said() const;
   // As a kubelet does: it dials the plugin and opens the stream.
   Status listen_to(const std::string& endpoint);
 
   Child child_;
-  const std::string folder_;
+  const Program program_;
   std::unique_ptr<RawClient> client_;
   std::chrono::nanoseconds start_to_registered_{};
   std::chrono::nanoseconds registered_to_list_{};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bench/measure.h"
+#include "bench/measure_api.h"
 #include "bench/options.h"
 #include "bench/process_figures.h"
 #include "bench/report.h"
@@ -22,6 +23,12 @@ Result<Results> measure_all(const Programs& programs, bool quick) {
     if (!measurement) return measurement.error();
     results.measurements.push_back(*std::move(measurement));
   }
+  const ApiScenario scenario = api_scenario(quick);
+  std::cerr << "measuring: " << scenario.name << ", with and without the API features\n";
+  const TempDir folder;
+  Result<ApiMeasurement> api = measure_api(programs.agent, scenario, folder.path());
+  if (!api) return api.error();
+  results.api = *std::move(api);
   const Result<std::uint64_t> agent = loaded_bytes(programs.agent);
   if (!agent) return agent.error();
   const Result<std::uint64_t> floor = loaded_bytes(programs.floor);

@@ -11,11 +11,10 @@
 
 #include "base/path.h"
 #include "bench/contender.h"
+#include "bench/node_folder.h"
 #include "bench/samples.h"
 #include "deviceplugin_v1beta1.pb.h"
 #include "os/files.h"
-#include "testbed/node/simulated_node.h"
-#include "testbed/worlds/builtin.h"
 
 namespace tranche::bench {
 namespace {
@@ -63,7 +62,9 @@ class Bout {
   Bout(const Programs& programs, const Scenario& scenario, std::string folder)
       : scenario_(scenario),
         folder_(std::move(folder)),
-        agent_program_{agent_command(programs), below(folder_, "a")},
+        agent_program_{
+            agent_command(programs.agent, scenario, folder_, kubelet_socket(below(folder_, "a"))),
+            below(folder_, "a")},
         floor_program_{{programs.floor, kubelet_socket(below(folder_, "f")), answers()},
                        below(folder_, "f")} {}
 
@@ -77,28 +78,10 @@ class Bout {
 
  private:
   std::string answers() const { return below(folder_, "answers"); }
-  std::string config() const { return below(folder_, "config.yaml"); }
-
-  std::vector<std::string> agent_command(const Programs& programs) const {
-    const std::string root = below(folder_, "root");
-    std::vector<std::string> words{programs.agent,
-                                   "--kubelet-socket=" + kubelet_socket(below(folder_, "a")),
-                                   "--driver-root-ctr-path=" + root,
-                                   "--host-root=" + root,
-                                   "--state-dir=" + below(folder_, "state"),
-                                   "--cdi-dir=" + below(folder_, "cdi")};
-    if (!config_of(scenario_).empty()) words.push_back("--config-file=" + config());
-    return words;
-  }
 
   Status prepare() {
-    const Result<sim::World> world = sim::builtin_world(scenario_.world);
-    if (!world) return world.error();
-    const auto node =
-        sim::SimulatedNode::create(below(folder_, "root"), *world, {.plain_files = true});
-    if (!node) return node.error();
     if (Status made = make_directories(answers()); !made) return made;
-    return write_atomically(config(), config_of(scenario_));
+    return make_node(scenario_, folder_);
   }
 
   // The agent comes first, once, to be asked what the floor is to answer.
@@ -231,8 +214,8 @@ class Bout {
     std::this_thread::sleep_for(scenario_.rest);
     const Result<Pair<ActivityFigures>> after = activities();
     if (!after) return after.error();
-    measured_.agent.rest = between(before->agent, after->agent);
-    measured_.floor.rest = between(before->floor, after->floor);
+    measured_.agent.rest = rest_between(before->agent, after->agent, scenario_.rest);
+    measured_.floor.rest = rest_between(before->floor, after->floor, scenario_.rest);
     return Done{};
   }
 
@@ -242,13 +225,6 @@ class Bout {
     const Result<ActivityFigures> floor = activity_of(floor_->pid());
     if (!floor) return floor.error();
     return Pair<ActivityFigures>{*agent, *floor};
-  }
-
-  Rest between(const ActivityFigures& before, const ActivityFigures& after) const {
-    const double seconds = ms(scenario_.rest) / 1e3;
-    return {us(after.cpu - before.cpu) / seconds,
-            us(after.driver_cpu - before.driver_cpu) / seconds,
-            static_cast<double>(sleeps_between(before, after)) / seconds};
   }
 
   Status stop() {

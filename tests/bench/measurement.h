@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/process_figures.h"
+#include "bench/rest.h"
 
 namespace tranche::bench {
 
@@ -18,14 +19,6 @@ struct Timing {
   double p99_us = 0;
 
   bool operator==(const Timing&) const = default;
-};
-
-struct Rest {
-  double cpu_us_per_s = 0;     // 10,000 would be one percent of a core
-  double driver_us_per_s = 0;  // of that, in calls of the simulated driver
-  double wakes_per_s = 0;
-
-  bool operator==(const Rest&) const = default;
 };
 
 // Of the agent or of the floor, in one scenario.
@@ -54,8 +47,28 @@ struct Measurement {
   bool operator==(const Measurement&) const = default;
 };
 
+// Of the agent with the API features or without, on a node with pods.
+struct ApiSide {
+  MemoryFigures memory;  // after the rest
+  Rest rest;
+
+  bool operator==(const ApiSide&) const = default;
+};
+
+struct ApiMeasurement {
+  std::string scenario;
+  ApiSide on;
+  ApiSide off;
+  // At the API server, at rest.
+  double writes_per_min = 0;
+  double written_bytes_per_min = 0;
+
+  bool operator==(const ApiMeasurement&) const = default;
+};
+
 struct Results {
   std::vector<Measurement> measurements;
+  std::optional<ApiMeasurement> api;
   // What the programs' files load, in bytes.
   std::uint64_t agent_program = 0;
   std::uint64_t floor_program = 0;

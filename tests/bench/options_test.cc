@@ -29,6 +29,12 @@ TEST(Scenarios, GoUpToWhatTheKubeletTakes) {
   EXPECT_EQ(most, 7000U);
 }
 
+TEST(Scenarios, RestForAWholeHeartbeatWithTheApiFeatures) {
+  EXPECT_EQ(api_scenario(false).node.rest, std::chrono::minutes(3));
+  EXPECT_EQ(api_scenario(false).pods, 100);
+  EXPECT_LT(api_scenario(true).node.rest, std::chrono::seconds(1));
+}
+
 TEST(Scenarios, NeedAFileOnlyForShares) {
   EXPECT_EQ(config_of({}), "");
   EXPECT_EQ(config_of({.replicas = 3}),

@@ -60,7 +60,11 @@ TEST(BenchProgram, MeasuresEveryFigureOfEveryNodeOnBothSides) {
                                    "Allocate p50", "Allocate p99", "GetPreferredAllocation p50",
                                    "GetPreferredAllocation p99", "memory, listed", "CPU at rest",
                                    "kubelet restart to registered", "SIGTERM to end"}));
-  EXPECT_EQ(json["aims"].size(), 6U);
+  ASSERT_EQ(json["api"].size(), 8U);
+  EXPECT_EQ(json["api"][0]["figure"], "memory at rest");
+  EXPECT_GT(json["api"][0]["on"], 0);
+  EXPECT_GT(json["api"][0]["off"], 0);
+  EXPECT_EQ(json["aims"].size(), 8U);
 }
 
 TEST(BenchProgram, RefusesAFlagThatItDoesNotKnow) {

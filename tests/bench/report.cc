@@ -5,23 +5,23 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "bench/api_report.h"
 #include "bench/samples.h"
 
 namespace tranche::bench {
 namespace {
 
 constexpr double kMostForAllocate = 1.3;
-constexpr double kMostMemory = 1.5;
+constexpr double kMostMemory = 1.65;
 // Linear, and something for what caches no longer hold.
 constexpr double kMostGrowth = 1.15;
 // A twentieth of a percent of one core: below it, top shows 0.0.
 constexpr double kMostAtRest = 500;
-
-double own_cpu(const Rest& rest) { return rest.cpu_us_per_s - rest.driver_us_per_s; }
 
 double mib(std::uint64_t kib) { return static_cast<double>(kib) / 1024; }
 
@@ -144,7 +144,7 @@ std::vector<Figure> figures_of(const Results& results) {
     figures.push_back(
         {"CPU at rest", measurement.scenario, "us/s", agent->cpu_us_per_s, floor->cpu_us_per_s});
     figures.push_back({"CPU at rest, without the driver", measurement.scenario, "us/s",
-                       own_cpu(*agent), own_cpu(*floor)});
+                       agent->own_us_per_s(), floor->own_us_per_s()});
     figures.push_back(
         {"wakes at rest", measurement.scenario, "1/s", agent->wakes_per_s, floor->wakes_per_s});
   }
@@ -156,7 +156,7 @@ std::vector<Figure> figures_of(const Results& results) {
 }
 
 std::vector<Aim> aims_of(const Results& results) {
-  return {
+  std::vector<Aim> aims{
       worst_of(results, {.text = "Allocate p50 over the floor's", .limit = kMostForAllocate},
                [](const Measurement& one) {
                  return one.agent.allocate.p50_us / std::max(one.floor.allocate.p50_us, 1e-3);
@@ -173,10 +173,13 @@ std::vector<Aim> aims_of(const Results& results) {
       worst_of(
           results, {.text = "CPU at rest, us/s", .limit = kMostAtRest},
           [](const Measurement& one) { return one.agent.rest ? one.agent.rest->cpu_us_per_s : 0; }),
-      worst_of(
-          results, {.text = "CPU at rest without the driver, us/s", .limit = kMostAtRest},
-          [](const Measurement& one) { return one.agent.rest ? own_cpu(*one.agent.rest) : 0; }),
+      worst_of(results, {.text = "CPU at rest without the driver, us/s", .limit = kMostAtRest},
+               [](const Measurement& one) {
+                 return one.agent.rest ? one.agent.rest->own_us_per_s() : 0;
+               }),
   };
+  if (results.api) std::ranges::move(api_aims(*results.api), std::back_inserter(aims));
+  return aims;
 }
 
 std::string to_text(const Results& results) {
@@ -185,12 +188,21 @@ std::string to_text(const Results& results) {
     rows.push_back({figure.what, figure.scenario, figure.unit, number(figure.agent),
                     number(figure.floor), figure.ratio() > 0 ? number(figure.ratio()) : "-"});
   }
+  std::string api;
+  if (results.api) {
+    std::vector<Row> both{{"figure", "node", "unit", "on", "off", "ratio"}};
+    for (const ApiFigure& figure : api_figures(*results.api)) {
+      both.push_back({figure.what, results.api->scenario, figure.unit, number(figure.on),
+                      number(figure.off), figure.ratio() > 0 ? number(figure.ratio()) : "-"});
+    }
+    api = markdown(std::move(both), 3) + "\n";
+  }
   std::vector<Row> aims{{"aim", "node", "at most", "worst", ""}};
   for (const Aim& aim : aims_of(results)) {
     aims.push_back({aim.text, aim.where, number(aim.limit), number(aim.worst),
                     aim.is_met() ? "met" : "MISSED"});
   }
-  return markdown(std::move(rows), 3) + "\n" + markdown(std::move(aims), 2);
+  return markdown(std::move(rows), 3) + "\n" + api + markdown(std::move(aims), 2);
 }
 
 std::string to_json(const Results& results) {
@@ -203,6 +215,15 @@ std::string to_json(const Results& results) {
                                {"agent", figure.agent},
                                {"floor", figure.floor},
                                {"ratio", figure.ratio()}});
+  }
+  for (const ApiFigure& figure :
+       results.api ? api_figures(*results.api) : std::vector<ApiFigure>()) {
+    json["api"].push_back({{"figure", figure.what},
+                           {"node", results.api->scenario},
+                           {"unit", figure.unit},
+                           {"on", figure.on},
+                           {"off", figure.off},
+                           {"ratio", figure.ratio()}});
   }
   for (const Measurement& measurement : results.measurements) {
     json["nodes"].push_back({{"node", measurement.scenario},

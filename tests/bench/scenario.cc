@@ -7,6 +7,9 @@ namespace {
 // Longer than anything the agent does now and then takes to come round.
 constexpr std::chrono::seconds kRest{30};
 
+// The agent's heartbeat at the API server comes once in this time.
+constexpr std::chrono::minutes kHeartbeat{3};
+
 Scenario small(Scenario scenario) {
   scenario.starts = 1;
   scenario.allocations = 20;
@@ -39,6 +42,12 @@ std::vector<Scenario> scenarios(bool quick) {
                              .wanted = 160,
                              .preferences = 1000};
   return {whole, hundred, thousand, most, memory, fine_memory, linked};
+}
+
+ApiScenario api_scenario(bool quick) {
+  const Scenario node{.world = "hgx-h200", .replicas = 100, .rest = kHeartbeat};
+  if (quick) return {.name = "8 GPUs x 100, 8 pods", .node = small(node), .pods = 8};
+  return {.name = "8 GPUs x 100, 100 pods", .node = node, .pods = 100};
 }
 
 std::string config_of(const Scenario& scenario) {

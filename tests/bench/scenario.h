@@ -27,9 +27,19 @@ struct Scenario {
   bool operator==(const Scenario&) const = default;
 };
 
+// The agent with its API features beside the agent without them.
+struct ApiScenario {
+  std::string name;
+  Scenario node;
+  int pods = 100;  // one share each
+
+  bool operator==(const ApiScenario&) const = default;
+};
+
 // The quick ones are for seeing that all of it works, and show the same
 // figures of fewer and smaller nodes.
 std::vector<Scenario> scenarios(bool quick);
+ApiScenario api_scenario(bool quick);
 
 // The agent's configuration file; empty: it needs none.
 std::string config_of(const Scenario& scenario);

@@ -99,6 +99,11 @@ struct ScriptedServer::Parts {
       }
       const ScriptedAnswer next = script(request);
       net::write(stream, net::buffer(next.bytes), problem);
+      while (next.more && !problem) {
+        const std::string bytes = next.more();
+        if (bytes.empty()) break;
+        net::write(stream, net::buffer(bytes), problem);
+      }
       if (next.closes) {
         ::shutdown(socket.native_handle(), SHUT_RDWR);
         const std::lock_guard lock(mutex);

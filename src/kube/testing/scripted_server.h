@@ -25,6 +25,8 @@ struct SeenRequest {
 
 struct ScriptedAnswer {
   std::string bytes;
+  // Gives further bytes, and none at the end; may wait for them. Not set: there are no more.
+  std::function<std::string()> more;
   bool closes = false;  // the connection, behind the bytes
   bool hangs = false;   // nothing more comes, and the connection stays
 };
