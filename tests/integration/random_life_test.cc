@@ -49,8 +49,8 @@ struct Life {
   bool by_label = false;  // the Node's label chooses the configuration, and the cluster sees all
 };
 
-void PrintTo(const Life& life, std::ostream* out) {
-  *out << "seed " << life.seed << (life.by_label ? ", by label" : "");
+std::ostream& operator<<(std::ostream& out, const Life& life) {
+  return out << "seed " << life.seed << (life.by_label ? ", by label" : "");
 }
 
 // Lives of the agent, the kubelet and the node.
