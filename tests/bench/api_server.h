@@ -36,7 +36,7 @@ class ApiServer {
 
   // Waits until the GpuNode has so many holders, and the Node labels and a condition.
   Status wait_until_reported(std::size_t holders, std::chrono::milliseconds patience);
-  // As the kubelet does every five minutes: the watch tells of the whole Node again.
+  // As the kubelet does every five minutes: the watch sends the whole Node again.
   void refresh_node();
   ApiWrites writes() const;
 

@@ -48,7 +48,7 @@ class ApiServerAway(ReportingStory):
         until(lambda: time.monotonic() > gone + length / 6, "the beginning of the outage", length + 30)
         said = complaints(agent)
         until(lambda: time.monotonic() > gone + length, "the end of the outage", length + 30)
-        self.assertEqual(complaints(agent), said, "nothing is said again")
+        self.assertEqual(complaints(agent), said, "no reason is logged again")
         self.assertEqual(unhealthy(agent), [lost])
         back = time.time()
         self.cluster.start("kube-apiserver")
@@ -57,7 +57,7 @@ class ApiServerAway(ReportingStory):
         event = self.until_event("GpuUnhealthy", lost, patience=90)
         self.assertLess(seconds(event["eventTime"]), back, "it has the time when it happened")
         self.assertEqual(len(self.events()), 1)
-        # A server that starts first refuses what it does not know yet; each reason is said once.
+        # A server that starts first refuses what it does not know yet; each reason is logged once.
         said = collections.Counter(complaints(agent))
         self.assertEqual(set(said.values()), {1}, said)
         self.assertLessEqual(len(said), 12, said)

@@ -97,12 +97,12 @@ class ReportedHealth(ReportingStory):
 class ReportedHolders(ReportingStory):
     def until_held(self, holders, **free):
         """The pods, and of each resource what is free in all and on one device."""
-        def told(status):
+        def reported(status):
             return sorted((each["pod"], each["resource"], each["shares"]) for each in status["holders"])
         def is_right(status):
             left = {name: (resource(status, key)["free"], resource(status, key)["largestFreeBlock"])
                     for name, key in (("whole", GPU), ("units", MEMORY))}
-            return told(status) == holders and left == free and status["holdersKnown"]
+            return reported(status) == holders and left == free and status["holdersKnown"]
         return self.until_gpu_node(is_right, f"holders {holders} and free {free}")
 
     def test_each_holder_is_named_and_what_is_free_follows(self):
